@@ -1,0 +1,23 @@
+"""What every test runs under: no screen, JAX on the CPU, one seed for hypothesis, nothing of the user's own settings."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+# Kernels compile once a shape: a deadline would measure the compiler. Derandomized, so that a failure is repeatable.
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=25)
+settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True)
+def own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings, recent inputs and logs of a test go to a folder of its own."""
+    home = tmp_path_factory.mktemp("home")
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(variable, str(home / variable.lower()))
