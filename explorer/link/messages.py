@@ -321,7 +321,10 @@ class ProbedValue(msgspec.Struct, frozen=True, kw_only=True):
     executed: bool
     minimum: float
     maximum: float
+    """Of the finite numbers; NaN where there are none."""
     nonfinite: int
+    nans: int = 0
+    """How many of the nonfinite are NaN: -inf stands in masked scores by design, NaN never does."""
 
 
 class SoftmaxState(msgspec.Struct, frozen=True, kw_only=True):

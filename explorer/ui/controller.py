@@ -1,0 +1,422 @@
+"""Between the session, the engine and the views: intents in, requests out, replies into the state.
+
+A new configuration is taken over only when all of its first picture is there, so that the window keeps showing the last
+good state until then, and nothing ever mixes two configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QObject, Signal
+
+from explorer.link.messages import (
+    AnyReply,
+    Configured,
+    Dropped,
+    Failed,
+    GetMatrix,
+    GetStrips,
+    GoTo,
+    Hello,
+    KernelList,
+    ListKernels,
+    Matrix,
+    MatrixKind,
+    Measure,
+    Measured,
+    Progress,
+    Reply,
+    Snapshot,
+    Strips,
+)
+from explorer.session import cursor as cursors
+from explorer.session.config import Configuration
+from explorer.session.cursor import Cursor, Grain
+from explorer.session.logs import log_fault
+from explorer.session.session import Session
+from explorer.session.state import Selection, StepState
+from explorer.ui.bridge import ClientFactory, EngineBridge, local_or
+from explorer.ui.conversation import Conversation
+from explorer.ui.incoming import Incoming, opening_step
+from explorer.ui.player import Player
+from explorer.ui.preparation import Preparation, Prepared
+
+MEASURE_AFTER_MS = 400
+OWN_TO_AN_INPUT = (
+    "q_len", "kv_len", "heads", "kv_heads", "head_dim", "block_q", "block_kv", "mask", "window", "scale", "dtype",
+)  # fmt: skip
+FLASH_KINDS = ("flash-probabilities", "difference")
+
+
+class Controller(QObject):
+    """Runs a session. ``state_changed`` carries each new StepState; ``configured`` a new kernel on the bench."""
+
+    state_changed = Signal(object)
+    configured = Signal(object)
+
+    def __init__(self, session: Session, factory: ClientFactory | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.bridge = EngineBridge(factory or local_or(None), self)
+        self.preparation = Preparation(self)
+        self.player = Player(self)
+        self.visit_skipped = False
+        self._talk = Conversation(self.bridge.client)
+        self._prepared: Prepared | None = None
+        self._asked: Configuration | None = None
+        self._incoming: Incoming | None = None
+        self._wanted: Cursor | None = None
+        self.bridge.message.connect(self._receive)
+        self.bridge.ended.connect(self._engine_ended)
+        self.preparation.ready.connect(self._configure)
+        self.preparation.failed.connect(lambda problem: self._say(problem, "error"))
+        self.player.tick.connect(self._play_on)
+        session.subscribe(self._session_changed)
+
+    # ---------------------------------------------------------------- life
+
+    @property
+    def state(self) -> StepState:
+        return self.session.state
+
+    def start(self) -> None:
+        """Start the engine, and prepare the session's configuration meanwhile."""
+        self.session.update(engine="engine starting")
+        self.bridge.client.start()
+        self._prepare(self.session.configuration)
+
+    def close(self) -> None:
+        """End the engine and every thread."""
+        self.player.stop()
+        self.preparation.finish()
+        self.bridge.client.close()
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is under way that would change the picture (measuring goes on behind it)."""
+        waiting = self._incoming is not None or self._talk.busy("configure", "goto", "matrix", "strips")
+        return not waiting and self.state.configuration == self._asked and self.state.message_kind != "busy"
+
+    # ---------------------------------------------------------------- intents
+
+    def change(self, settings: dict[str, Any]) -> None:
+        """Change settings by field name; takes effect by itself."""
+        self.session.configure(**settings)
+
+    def undo(self) -> None:
+        self.session.undo()
+
+    def redo(self) -> None:
+        self.session.redo()
+
+    def go(self, cursor: Cursor) -> None:
+        """Move to a cursor; the newest wins."""
+        configured = self.state.configured
+        if configured is None or not configured.driven or self._incoming is not None:
+            return
+        cursor = cursors.clamp(cursor, configured)
+        shown = self.state.snapshot
+        if shown is not None and shown.step == cursor.step and not self._talk.busy("goto"):
+            self._wanted = None
+            self.session.update(cursor=cursor)
+            return
+        self._wanted = cursor
+        self._talk.cancel("measure")
+        self._talk.ask("goto", lambda id_: GoTo(id=id_, step=cursor.step))
+
+    def move(self, how: Callable[[Cursor, Configured], Cursor]) -> None:
+        """Move by a function of ``explorer.session.cursor`` from where the user wants to be."""
+        if self.state.configured is not None and self.state.configured.driven:
+            self.go(how(self._wanted or self.state.cursor, self.state.configured))
+
+    def go_to_step(self, step: int) -> None:
+        self.move(lambda cursor, configured: cursors.go_to(cursor, configured, step))
+
+    def go_to_head(self, batch: int, head: int) -> None:
+        self.move(lambda cursor, configured: cursors.to_head(cursor, configured, batch, head))
+
+    def forward(self) -> None:
+        self.move(lambda cursor, configured: cursors.forward(cursor, configured, self.visit_skipped))
+
+    def backward(self) -> None:
+        self.move(lambda cursor, configured: cursors.backward(cursor, configured, self.visit_skipped))
+
+    def move_by(self, grain: Grain, how: Callable[[Cursor, Configured], Cursor]) -> None:
+        """Move once by another grain than the one chosen."""
+
+        def moved(cursor: Cursor, configured: Configured) -> Cursor:
+            return replace(how(replace(cursor, grain=grain), configured), grain=cursor.grain)
+
+        self.move(moved)
+
+    def go_to_next_head(self, by: int) -> None:
+        """The head ``by`` places on, over batch elements too; stays at the ends."""
+        shown, configured = self.state.snapshot, self.state.configured
+        if shown is None or configured is None:
+            return
+        heads = configured.problem.heads
+        place = shown.batch * heads + shown.head + by
+        if 0 <= place < configured.problem.batch * heads:
+            self.go_to_head(*divmod(place, heads))
+
+    def open_input(self, name: str) -> None:
+        """Take another input by name or path; settings that belong to the old one's shape are left open."""
+        self.session.configure(input=name, **dict.fromkeys(OWN_TO_AN_INPUT))
+
+    def report(self, message: str, kind: str = "error") -> None:
+        """Say one line to the user."""
+        self._say(message, kind)
+
+    @property
+    def measured(self) -> bool:
+        """Whether full runs have been timed, or need no timing."""
+        return self.state.measured is not None
+
+    def choose_grain(self, grain: Grain) -> None:
+        self.session.update(cursor=replace(self.state.cursor, grain=grain))
+        if self._wanted is not None:
+            self._wanted = replace(self._wanted, grain=grain)
+
+    def choose_stage(self, stage: int) -> None:
+        """Show the present step as it stood after a stage."""
+        self.move(lambda cursor, configured: replace(cursor, stage=stage))
+
+    def choose_matrix(self, kind: MatrixKind) -> None:
+        """Show another picture of the matrix."""
+        self.session.update(matrix_kind=kind)
+        self._ask_matrix()
+
+    def select(self, row: int | None, column: int | None = None) -> None:
+        self.session.update(selection=Selection(row, column))
+
+    def play(self, playing: bool) -> None:
+        """Step forward by the clock, at the state's steps per second."""
+        self.session.update(playing=playing)
+        self.player.set_running(playing, self.state.steps_per_second)
+
+    def set_speed(self, steps_per_second: float) -> None:
+        self.session.update(steps_per_second=steps_per_second)
+        self.player.set_running(self.state.playing, steps_per_second)
+
+    def stop(self) -> None:
+        """Stop what is under way; an engine that does not stop by itself soon is ended and started again."""
+        self.play(False)
+        self._talk.cancel()
+        self.bridge.send_later(2000, lambda: self.bridge.client.kill() if self.bridge.client.busy_for() > 2 else None)
+        self._say("Stopping…", "busy")
+
+    def restart_engine(self) -> None:
+        """End the engine, whatever it does, and go on with a new one."""
+        self._say("The engine is started again.", "info")
+        self._go_on_with_new_engine()
+
+    def dismiss(self) -> None:
+        self._say("", "")
+
+    # ---------------------------------------------------------------- configuration
+
+    def _session_changed(self, state: StepState) -> None:
+        if state.configuration != self._asked:
+            self._prepare(state.configuration)
+        self.state_changed.emit(state)
+
+    def _prepare(self, configuration: Configuration) -> None:
+        self._asked = configuration
+        self._say("Preparing the input…", "busy")
+        self.preparation.begin(configuration)
+
+    def _configure(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._incoming = None
+        self._talk.forget("goto", "matrix", "strips", "measure", "kernels")
+        self._talk.cancel("configure")
+        self._talk.ask("configure", lambda id_: msgspec.structs.replace(prepared.request, id=id_))
+        self._say("Capturing and compiling…", "busy")
+
+    def _begin_picture(self, configured: Configured) -> None:
+        """A kernel is on the bench: gather what its first picture needs before showing any of it."""
+        assert self._prepared is not None
+        state = self.state
+        self._incoming = Incoming(self._prepared, configured, state.matrix_kind)
+        self.session.mark_good()
+        if configured.driven:
+            first = state.configured is None and state.snapshot is None and state.cursor == Cursor()
+            step = opening_step(configured) if first else cursors.clamp(state.cursor, configured).step
+            self._talk.ask("goto", lambda id_: GoTo(id=id_, step=step))
+        else:
+            self._ask_head(0, 0, 0)
+
+    def _ask_head(self, batch: int, head: int, step: int) -> None:
+        """Strips and matrix of a head; which picture is wanted is known to the state."""
+        kind = self.state.matrix_kind
+        self._talk.ask("strips", lambda id_: GetStrips(id=id_, batch=batch, head=head))
+        self._talk.ask("matrix", lambda id_: GetMatrix(id=id_, kind=kind, batch=batch, head=head, step=step))
+
+    def _ask_matrix(self) -> None:
+        shown, incoming = self.state.snapshot, self._incoming
+        if incoming is not None or self.state.configured is None:
+            return
+        batch, head, step = (shown.batch, shown.head, shown.step) if shown is not None else (0, 0, 0)
+        kind = self.state.matrix_kind
+        self._talk.ask("matrix", lambda id_: GetMatrix(id=id_, kind=kind, batch=batch, head=head, step=step))
+
+    def _take_over(self) -> None:
+        """Show the incoming configuration, whole."""
+        incoming = self._incoming
+        if incoming is None or not incoming.complete:
+            return
+        self._incoming = None
+        cursor = self.state.cursor
+        if incoming.snapshot is not None:
+            cursor = replace(cursor, step=incoming.snapshot.step)
+        self.session.update(
+            inputs=incoming.prepared.inputs, configured=incoming.configured, snapshot=incoming.snapshot,
+            matrix=incoming.matrix, strips=incoming.strips, measured=None, cursor=cursor, selection=Selection(),
+            message=" ".join(incoming.prepared.notes), message_kind="info" if incoming.prepared.notes else "",
+        )  # fmt: skip
+        if incoming.problem:
+            self._say(incoming.problem, "error")
+        request = incoming.prepared.request
+        self._talk.ask("kernels", lambda id_: ListKernels(id=id_, problem=request.problem, blocks=request.blocks))
+        self.bridge.send_later(MEASURE_AFTER_MS, self._measure)
+        self.configured.emit(incoming.configured)
+
+    def _measure(self) -> None:
+        """Time full runs once nothing else is wanted; moving on cancels it and it is tried again later."""
+        if self.state.measured is not None or self.state.configured is None or self._talk.busy("measure", "configure"):
+            return
+        if self._talk.busy("goto", "matrix") or self.state.playing:
+            self.bridge.send_later(MEASURE_AFTER_MS, self._measure)
+            return
+        self._talk.ask("measure", lambda id_: Measure(id=id_))
+
+    # ---------------------------------------------------------------- replies
+
+    def _receive(self, reply: AnyReply) -> None:
+        if isinstance(reply, Hello):
+            self._engine_ready(reply)
+        elif isinstance(reply, Progress):
+            self._show_progress(reply)
+        elif isinstance(reply, Reply):
+            tag = self._talk.settle(reply)
+            if tag:
+                self._answer(tag, reply)
+
+    def _engine_ready(self, hello: Hello) -> None:
+        self.session.update(engine=f"JAX {hello.jax_version} · {hello.device or hello.platform}")
+
+    def _show_progress(self, progress: Progress) -> None:
+        if self._talk.is_current(progress) and self._talk.busy("configure", "goto", "matrix") and progress.total > 0:
+            self._say(f"{progress.text.capitalize()}… {progress.done} of {progress.total}", "busy")
+
+    def _answer(self, tag: str, reply: Reply) -> None:
+        takers: dict[type, Callable[[Any], None]] = {
+            Configured: self._begin_picture,
+            Snapshot: self._take_snapshot,
+            Matrix: self._take_matrix,
+            Strips: self._take_strips,
+            Measured: lambda measured: self.session.update(measured=measured),
+            KernelList: lambda kernels: self.session.update(kernels=kernels),
+            Failed: lambda failed: self._take_failure(tag, failed),
+            Dropped: lambda _: self._take_dropped(tag),
+        }
+        takers[type(reply)](reply)
+        self._take_over()
+
+    def _take_snapshot(self, snapshot: Snapshot) -> None:
+        if self._incoming is not None:
+            self._incoming = replace(self._incoming, snapshot=snapshot)
+            self._ask_head(snapshot.batch, snapshot.head, snapshot.step)
+            return
+        before = self.state.snapshot
+        same_head = before is not None and (before.batch, before.head) == (snapshot.batch, snapshot.head)
+        cursor = self._wanted or self.state.cursor
+        if not self._talk.busy("goto"):
+            self._wanted = None
+        changes: dict[str, Any] = {"snapshot": snapshot, "cursor": replace(cursor, step=snapshot.step)}
+        if not same_head:
+            changes.update(matrix=None, strips=None, selection=Selection())
+        if self.state.message_kind == "busy":
+            changes.update(message="", message_kind="")
+        self.session.update(**changes)
+        if not same_head:
+            self._ask_head(snapshot.batch, snapshot.head, snapshot.step)
+        elif self.state.matrix_kind in FLASH_KINDS:
+            self._ask_matrix()
+        if self.state.measured is None:
+            self.bridge.send_later(MEASURE_AFTER_MS, self._measure)
+
+    def _take_matrix(self, matrix: Matrix) -> None:
+        if self._incoming is not None:
+            self._incoming = replace(self._incoming, matrix=matrix)
+        elif matrix.kind == self.state.matrix_kind:
+            self.session.update(matrix=matrix)
+            if self.state.message_kind == "busy":
+                self._say("", "")
+
+    def _take_strips(self, strips: Strips) -> None:
+        if self._incoming is not None:
+            self._incoming = replace(self._incoming, strips=strips)
+        else:
+            self.session.update(strips=strips)
+
+    def _take_failure(self, tag: str, failed: Failed) -> None:
+        if failed.details:
+            log_fault(failed.message, failed.details)
+        if self._incoming is not None and tag in ("matrix", "strips", "goto"):
+            self._incoming = self._incoming.without(tag, failed.message)
+        if failed.kind == "cancelled":
+            if tag != "measure" and not self._talk.busy("configure", "goto", "matrix"):
+                self._say("Stopped.", "info")
+            return
+        if tag == "matrix":
+            self.session.update(matrix=None)
+        self.play(False)
+        self._say(failed.message, "error")
+
+    def _take_dropped(self, tag: str) -> None:
+        if self._incoming is not None and tag in ("matrix", "strips", "goto"):
+            self._incoming = self._incoming.without(tag, "")
+
+    # ---------------------------------------------------------------- an engine that ends
+
+    def _engine_ended(self, reason: str, again: bool) -> None:
+        self.play(False)
+        self.session.update(engine="engine stopped")
+        if not again:
+            self._say(f"{reason} It ended several times in a row: change a setting, or choose Restart engine.", "error")
+            self._talk.forget()
+            return
+        self._go_on_with_new_engine()
+        self._say(f"{reason} A new engine is started; nothing is lost.", "error")
+
+    def _go_on_with_new_engine(self) -> None:
+        """Start an engine and put the present configuration on it; after a hang while configuring, the last good one."""
+        hung = self._talk.busy("configure") or self._incoming is not None
+        self._talk.forget()
+        self._incoming = None
+        self._wanted = None
+        self.session.update(engine="engine starting")
+        self.bridge.client.restart()
+        if hung and self.session.last_good not in (None, self._asked):
+            self.session.return_to_last_good()
+        elif self._asked is not None:
+            self.preparation.begin(self._asked)
+
+    def _play_on(self) -> None:
+        configured = self.state.configured
+        if configured is None or self._talk.busy("goto") or self._incoming is not None:
+            return
+        before = self._wanted or self.state.cursor
+        after = cursors.forward(before, configured, self.visit_skipped)
+        if after == before:
+            self.play(False)
+        else:
+            self.go(after)
+
+    def _say(self, message: str, kind: str) -> None:
+        self.session.update(message=message, message_kind=kind)

@@ -1,0 +1,44 @@
+"""A configuration on its way in: the parts of its first picture, gathered until all are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from explorer.link.messages import Configured, Matrix, MatrixKind, Snapshot, Strips
+from explorer.ui.preparation import Prepared
+
+
+@dataclass(frozen=True, eq=False)
+class Incoming:
+    """``missing`` parts were refused by the engine and are not waited for; ``problem`` is the first reason."""
+
+    prepared: Prepared
+    configured: Configured
+    matrix_kind: MatrixKind
+    snapshot: Snapshot | None = None
+    matrix: Matrix | None = None
+    strips: Strips | None = None
+    missing: frozenset[str] = frozenset()
+    problem: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that will come has come."""
+        stepped = self.snapshot is not None or not self.configured.driven or "goto" in self.missing
+        pictured = self.matrix is not None or "matrix" in self.missing
+        lined = self.strips is not None or "strips" in self.missing
+        return stepped and ("goto" in self.missing or (pictured and lined))
+
+    def without(self, tag: str, problem: str) -> Incoming:
+        """The same, no longer waiting for a part."""
+        return replace(self, missing=self.missing | {tag}, problem=self.problem or problem)
+
+
+def opening_step(configured: Configured) -> int:
+    """A step in the middle of the first head, where done, current, skipped and coming tiles all show."""
+    order = configured.order
+    first_head = (order[:, 0] <= 0) & (order[:, 1] <= 0)
+    steps = np.flatnonzero(configured.timeline.computed & first_head)
+    return int(steps[(2 * len(steps)) // 5]) if steps.size else 0
