@@ -1,4 +1,4 @@
-"""What every test runs under: no screen, JAX on the CPU, one seed for hypothesis, nothing of the user's own settings."""
+"""What every test runs under: no screen, JAX on the CPU, one hypothesis seed, none of the user's own settings."""
 
 from __future__ import annotations
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from explorer.attention import lens as lenses
-from explorer.attention import plan
+from explorer.attention import lens as lenses, plan
 from explorer.attention.errors import WorkbenchError
 from explorer.attention.memory import memory_info, memory_not_driven
 from explorer.attention.references import References
@@ -96,7 +96,7 @@ def _drive(name: str, function, arguments: tuple, problem: AttentionProblem, blo
 def configured_reply(request_id: int, subject: Subject) -> Configured:
     """What the window is told of a subject."""
     driven = subject.driven
-    common = dict(
+    common: dict[str, Any] = dict(
         id=request_id, problem=subject.problem.replace(scale=subject.problem.scale_in_force), blocks=subject.blocks,
         kernel=subject.kernel.name, kernel_title=subject.kernel.title, chip=subject.chip, ran_on=subject.ran_on,
         compile_ms=subject.compile_ms,

@@ -6,10 +6,10 @@ import numpy as np
 
 from explorer.attention import output
 from explorer.attention.lens import STAGE_TITLES
-from explorer.units import byte_text, number_text
 from explorer.attention.moment import Moment
 from explorer.attention.partition import partition_evidence
 from explorer.link.messages import MemoryInfo, StageEvidence, Transfer
+from explorer.units import byte_text, number_text
 
 
 def stages(moment: Moment, transfers: tuple[Transfer, ...], memory: MemoryInfo) -> tuple[StageEvidence, ...]:
@@ -129,7 +129,8 @@ def _accumulate(moment: Moment) -> StageEvidence:
         consumed=f"P·V over keys {moment.keys.start}–{moment.keys.stop - 1}",
         changed="acc rescaled by α, P·V added",
         cost=f"{number_text(flops / 1e6)} MFLOP for S and P·V",
-        evidence=f"acc/l within {number_text(error)} of float64 over {moment.seen_after} keys", holds=bool(error <= tolerance),
+        evidence=f"acc/l within {number_text(error)} of float64 over {moment.seen_after} keys",
+        holds=bool(error <= tolerance),
     )  # fmt: skip
 
 

@@ -60,9 +60,7 @@ def _naive_run_refusal(subject: Subject) -> str:
     return refusal or subject.references.whole_naive_refusal()
 
 
-def _timing(
-    subject: Subject, function, repeats: int, text: str, progress: Progress, interpreted: bool
-) -> Timing:
+def _timing(subject: Subject, function, repeats: int, text: str, progress: Progress, interpreted: bool) -> Timing:
     measured = engine_timing.measure(
         function, subject.arguments, repeats, progress=progress, text=text, interpreted=interpreted
     )

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from explorer.engine.program import Program
 from explorer.engine.driver import StepRecord
+from explorer.engine.program import Program
 from explorer.link.messages import Role
 
 STAGES = {
@@ -108,8 +108,12 @@ def _own_lens(program: Program) -> Lens:
         leaf = equation.scope.rsplit("/", 1)[-1]
         if leaf in VALUE_NAMES and stage_of(equation.scope):
             values[leaf] = equation.index
-    refs = {short_name(item.name): item.name for item in (*program.operands, *program.scratch)}
+    refs = {short_name(name): name for name in _ref_names(program)}
     return Lens("the kernel's own stage names", refs, values, ATTENTION_GRID, skips="mask")
+
+
+def _ref_names(program: Program) -> list[str]:
+    return [item.name for item in program.operands] + [item.name for item in program.scratch]
 
 
 def _jax_flash_lens(program: Program) -> Lens | None:
@@ -132,6 +136,7 @@ def _jax_flash_lens(program: Program) -> Lens | None:
     if len(program.scratch) != 3:
         return None
     operands = zip("qkvo", (*program.inputs[:3], program.outputs[0]), strict=True)
-    refs = {name: item.name for name, item in (*operands, *zip(("m", "l", "acc"), program.scratch, strict=True))}
+    refs = {name: operand.name for name, operand in operands}
+    refs |= {name: item.name for name, item in zip(("m", "l", "acc"), program.scratch, strict=True)}
     title = "a table by position and primitive of JAX's kernel body"
     return Lens(title, refs, values, ATTENTION_GRID, skips="causal", acc_is_normalised=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from explorer.attention.driving import record_at
@@ -17,6 +19,7 @@ LARGEST_DRIVEN_CELLS = 1 << 22
 """Cells up to which the kernel's own P is gathered from all of a head's tiles (16 MiB of float32)."""
 PROBABILITY_FLOOR = 1e-4
 DIFFERENCE_LEVEL = 1e-6
+Scale = Literal["linear", "log", "diverging"]
 _TITLES: dict[MatrixKind, str] = {
     "naive-scores": "Naive scores S",
     "naive-probabilities": "Naive probabilities P",
@@ -25,12 +28,12 @@ _TITLES: dict[MatrixKind, str] = {
 }
 
 
-class MatrixUnavailable(ValueError):
+class MatrixUnavailableError(ValueError):
     """This picture cannot be made; the message says why."""
 
 
 def matrix(subject: Subject, request: GetMatrix, progress: Progress) -> Matrix:
-    """Answer a ``GetMatrix``. Raises MatrixUnavailable above the budgets, or where the kernel's P has no name."""
+    """Answer a ``GetMatrix``. Raises MatrixUnavailableError above the budgets, or where the kernel's P has no name."""
     values = _values(subject, request, progress)
     problem = subject.problem
     allowed = masks.allowed(problem, request.batch, request.head, slice(0, problem.q_len), slice(0, problem.kv_len))
@@ -40,7 +43,7 @@ def matrix(subject: Subject, request: GetMatrix, progress: Progress) -> Matrix:
         id=request.id, kind=request.kind, batch=request.batch, head=request.head, pool=pool,
         values=pooled(values, pool).astype(np.float32), allowed=pooled(allowed, pool), low=low, high=high, scale=scale,
         title=_TITLES[request.kind] + (f", maximum of {pool} × {pool} pairs a cell" if pool > 1 else ""),
-        source="execution",
+        source="execution", step=request.step if request.kind in ("flash-probabilities", "difference") else -1,
     )  # fmt: skip
 
 
@@ -59,7 +62,7 @@ def pooled(values: np.ndarray, pool: int) -> np.ndarray:
     return np.where(nothing, np.nan, largest)
 
 
-def _levels(kind: MatrixKind, subject: Subject, request: GetMatrix) -> tuple[float, float, str]:
+def _levels(kind: MatrixKind, subject: Subject, request: GetMatrix) -> tuple[float, float, Scale]:
     if kind == "naive-probabilities":
         return PROBABILITY_FLOOR, 1.0, "log"
     if kind == "flash-probabilities":
@@ -76,7 +79,7 @@ def _values(subject: Subject, request: GetMatrix, progress: Progress) -> np.ndar
         return _gather(subject, request, progress)[0]
     naive = subject.references.naive(request.batch, request.head)
     if naive is None:
-        raise MatrixUnavailable(subject.references.naive_refusal())
+        raise MatrixUnavailableError(subject.references.naive_refusal())
     if request.kind == "naive-scores":
         return naive.scores
     if request.kind == "naive-probabilities":
@@ -89,10 +92,10 @@ def _gather(subject: Subject, request: GetMatrix, progress: Progress) -> tuple[n
     """The kernel's P of every tile of the head up to the step, and the m it was taken against, both (q_len, kv_len)."""
     driven, problem = subject.driven, subject.problem
     if driven is None or "P" not in driven.lens.values:
-        raise MatrixUnavailable(f"the explorer cannot name P in {subject.kernel.title}; naive pictures are there")
+        raise MatrixUnavailableError(f"the explorer cannot name P in {subject.kernel.title}; naive pictures are there")
     cells = problem.q_len * problem.kv_len
     if cells > LARGEST_DRIVEN_CELLS:
-        raise MatrixUnavailable(
+        raise MatrixUnavailableError(
             f"the kernel's own P is gathered up to {LARGEST_DRIVEN_CELLS} cells, this head has {cells}; "
             "the current tile is shown"
         )

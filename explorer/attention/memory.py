@@ -6,8 +6,8 @@ import numpy as np
 
 from explorer.attention.lens import Lens, role
 from explorer.engine import memory as engine_memory
-from explorer.engine.program import Program
 from explorer.engine.pipeline import Pipeline, padded_bytes
+from explorer.engine.program import Program
 from explorer.link.messages import BufferInfo, ChipInfo, MemoryInfo
 from kernels.flash.block_sizes import BlockSizes
 from kernels.problem import AttentionProblem
@@ -49,8 +49,8 @@ def buffers(program: Program, lens: Lens, blocks: BlockSizes) -> tuple[BufferInf
     """Every buffer the model counts: two slots a block, scratch, and S and P where the lens knows the kernel."""
     captured = [
         BufferInfo(
-            name=lens.display(item.name), role=role(lens.display(item.name)), kind=item.kind, shape=tuple(item.shape), dtype=str(item.dtype),
-            slots=item.slots, bytes=item.bytes, bytes_padded=item.bytes_padded,
+            name=lens.display(item.name), role=role(lens.display(item.name)), kind=item.kind, shape=tuple(item.shape),
+            dtype=str(item.dtype), slots=item.slots, bytes=item.bytes, bytes_padded=item.bytes_padded,
         )
         for item in engine_memory.vmem_buffers(program)
     ]  # fmt: skip

@@ -35,10 +35,11 @@ def _covered(subject: Subject, driven: Driven, batch: int, head: int) -> tuple[i
     """Allowed pairs, those of them in computed tiles, and tiles visited more than once, of one head."""
     problem, blocks = subject.problem, subject.blocks
     here = (driven.order[:, 0] == batch) & (driven.order[:, 1] == head) & driven.computed
-    visits = np.zeros(driven.tile_states.shape[2:], np.int64)
+    q_blocks, kv_blocks = driven.tile_states.shape[2:]
+    visits = np.zeros((q_blocks, kv_blocks), np.int64)
     np.add.at(visits, tuple(driven.order[here, 2:].T), 1)
     allowed = covered = 0
-    for q_block in range(visits.shape[0]):
+    for q_block in range(q_blocks):
         rows = slice(q_block * blocks.block_q, min((q_block + 1) * blocks.block_q, problem.q_len))
         mask = masks.allowed(problem, batch, head, rows, slice(0, problem.kv_len))
         counts = np.add.reduceat(mask.sum(axis=0), np.arange(0, problem.kv_len, blocks.block_kv))

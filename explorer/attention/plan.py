@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.attention.lens import ATTENTION_GRID, Lens
-from explorer.engine.program import Program
 from explorer.engine.pipeline import Pipeline
+from explorer.engine.program import Program
 from explorer.link.messages import ChipInfo, Timeline
 from kernels import masks
 from kernels.flash.block_sizes import BlockSizes
 from kernels.problem import AttentionProblem
 
 TIMELINE_MODEL = (
-    "Model, not measured: bytes over the HBM bandwidth of {chip}, and 4·block_q·block_kv·head_dim FLOPs a computed tile "
-    "over its bf16 peak rate; no step overhead, no softmax."
+    "Model, not measured: bytes over the HBM bandwidth of {chip}, and 4·block_q·block_kv·head_dim FLOPs a computed "
+    "tile over its bf16 peak rate; no step overhead, no softmax."
 )
 
 

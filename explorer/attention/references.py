@@ -1,4 +1,4 @@
-"""The plain references beside the fast path: float64 over the keys seen so far, and naive attention in XLA, per head."""
+"""The plain references beside the fast path: float64 over the keys seen so far, and naive in XLA, per head."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from explorer.units import byte_text
 from explorer.attention.tolerances import Tolerances, tolerances
+from explorer.units import byte_text
 from kernels import reference
 from kernels.problem import AttentionProblem
 

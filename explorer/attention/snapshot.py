@@ -113,7 +113,7 @@ def probed_values(moment: Moment) -> tuple[ProbedValue, ...]:
                 stage=stage_of(equation.scope), shape=tuple(equation.shape), dtype=str(equation.dtype),
                 executed=executed, minimum=float(finite.min()) if finite.size else float("nan"),
                 maximum=float(finite.max()) if finite.size else float("nan"),
-                nonfinite=int(value.size - finite.size),
+                nonfinite=int(value.size - finite.size), nans=int(np.isnan(value).sum()),
             )
         )  # fmt: skip
     return tuple(listed)

@@ -10,9 +10,9 @@ import numpy as np
 
 from explorer.attention.lens import Lens
 from explorer.attention.references import References
-from explorer.engine.program import Program
 from explorer.engine.driver import Driver
 from explorer.engine.pipeline import Pipeline
+from explorer.engine.program import Program
 from explorer.link.messages import ChipInfo, StepTiming
 from kernels.catalog import AttentionKernel, AttentionOutput
 from kernels.flash.block_sizes import BlockSizes

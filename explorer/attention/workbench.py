@@ -55,7 +55,9 @@ class Workbench:
         subject, driven = self._driven()
         record = record_at(driven, request.step, progress)
         moment = Moment(subject, driven, record)
-        memory = memory_info(driven.program, driven.pipeline, driven.lens, subject.problem, subject.blocks, subject.chip)
+        memory = memory_info(
+            driven.program, driven.pipeline, driven.lens, subject.problem, subject.blocks, subject.chip
+        )
         make = snapshot.snapshot if driven.lens.values else generic.generic_snapshot
         return make(moment, request.id, memory, step_timing(driven, request.step))
 
@@ -64,7 +66,7 @@ class Workbench:
         subject = self._checked_head(request.batch, request.head)
         try:
             return matrix.matrix(subject, request, progress)
-        except matrix.MatrixUnavailable as error:
+        except matrix.MatrixUnavailableError as error:
             raise WorkbenchError("memory", str(error)) from error
 
     def strips(self, request: GetStrips, progress: Progress) -> Strips:
@@ -110,7 +112,9 @@ class Workbench:
     def _driven(self) -> tuple[Subject, Driven]:
         subject = self._configured()
         if subject.driven is None:
-            raise WorkbenchError("kernel", f"{subject.kernel.title} is no Pallas kernel: it has no grid to step through")
+            raise WorkbenchError(
+                "kernel", f"{subject.kernel.title} is no Pallas kernel: it has no grid to step through"
+            )
         return subject, subject.driven
 
     def _checked_head(self, batch: int, head: int) -> Subject:

@@ -35,13 +35,11 @@ def capture(function: Callable[..., Any], *arguments: Any, which: int | None = N
     grid = _static_grid(mapping.grid, call.operands[:dynamic])
     prefetch_count = mapping.num_index_operands
     prefetch = call.operands[dynamic : dynamic + prefetch_count]
-    names = _names(kernel, mapping)
-    operands = _operands(mapping, names[prefetch_count:])
+    tables, operands, scratch = _memory(kernel, mapping)
     _refuse_written_inputs(kernel, prefetch_count, operands)
-    scratch = _scratch(mapping.scratch_avals, names[prefetch_count + len(operands) :])
     indices = block_indices(mapping, grid, prefetch, operands)
     equations, regions = list_equations(kernel)
-    aliases = tuple((i - prefetch_count - dynamic, mapping.num_inputs + o) for i, o in params["input_output_aliases"])
+    aliases = tuple((i - prefetch_count, mapping.num_inputs + o) for i, o in params["input_output_aliases"])
     _refuse_unsafe_aliases(aliases, operands, indices)
     return Program(
         name=params["name"] or "kernel",
@@ -49,7 +47,7 @@ def capture(function: Callable[..., Any], *arguments: Any, which: int | None = N
         operands=operands,
         scratch=scratch,
         equations=equations,
-        prefetch=names[:prefetch_count],
+        prefetch=tables,
         prefetch_values=tuple(prefetch),
         input_values=tuple(call.operands[dynamic + prefetch_count :]),
         aliases=aliases,
@@ -61,6 +59,13 @@ def capture(function: Callable[..., Any], *arguments: Any, which: int | None = N
         finish=call.finish,
         plain=call.plain,
     )
+
+
+def _memory(kernel: Any, mapping: Any) -> tuple[tuple[str, ...], tuple[Operand, ...], tuple[Scratch, ...]]:
+    """Names of the scalar-prefetch operands, the blocked operands, and the scratch."""
+    names, count = _names(kernel, mapping), mapping.num_index_operands
+    operands = _operands(mapping, names[count:])
+    return names[:count], operands, _scratch(mapping.scratch_avals, names[count + len(operands) :])
 
 
 def _static_grid(grid: Sequence[Any], dynamic: Sequence[Any]) -> tuple[int, ...]:

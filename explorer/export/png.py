@@ -35,7 +35,8 @@ def png_bytes(image: QImage, texts: Mapping[str, str] | None = None) -> bytes:
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "PNG"):
+    written = image.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs of some releases ask for bytes
+    if not written:
         raise PictureError("the picture could not be encoded as PNG")
     return bytes(data.data())
 

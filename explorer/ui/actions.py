@@ -1,4 +1,4 @@
-"""Every action of the window, in one place: its words, its keys, its icon. Menus, tooltips and the keyboard map use it."""
+"""Every action of the window in one place: words, keys, icon. Menus, tooltips and the keyboard map use it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ MENUS = ("&File", "&Edit", "&View", "&Go", "&Help")
 ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("open", "&File", "&Open input or settings…", ("Ctrl+O",), "open", "Open .npz, .safetensors or .toml"),
     ActionSpec("save", "&File", "&Save settings…", ("Ctrl+S",), "save", "Save the settings as .toml"),
-    ActionSpec("save-picture", "&File", "Save &picture…", ("Ctrl+Shift+S",), "camera", "Save a picture of the window as PNG",
-               separated=True),
+    ActionSpec("save-picture", "&File", "Save &picture…", ("Ctrl+Shift+S",), "camera",
+               "Save a picture of the window as PNG", separated=True),
     ActionSpec("quit", "&File", "&Quit", ("Ctrl+Q",), separated=True),
     ActionSpec("undo", "&Edit", "&Undo", ("Ctrl+Z",), "undo", "Undo the last change of settings"),
     ActionSpec("redo", "&Edit", "&Redo", ("Ctrl+Shift+Z", "Ctrl+Y"), "redo", "Redo the change of settings"),
@@ -46,7 +46,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("matrix-naive-scores", "&View", "Naive &scores S", ("Alt+1",), checkable=True, group="matrix"),
     ActionSpec("matrix-naive-probabilities", "&View", "Naive &probabilities P", ("Alt+2",), checkable=True,
                group="matrix"),
-    ActionSpec("matrix-flash-probabilities", "&View", "The &kernel's own P", ("Alt+3",), checkable=True, group="matrix"),
+    ActionSpec("matrix-flash-probabilities", "&View", "The &kernel's own P", ("Alt+3",), checkable=True,
+               group="matrix"),
     ActionSpec("matrix-difference", "&View", "&Difference", ("Alt+4",), checkable=True, group="matrix"),
     ActionSpec("theme", "&View", "Light or dark &theme", ("Ctrl+T",), "moon", "Change between light and dark",
                separated=True),
@@ -57,14 +58,16 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("back", "&Go", "&Step back", ("Left", ","), "step-back"),
     ActionSpec("play", "&Go", "&Play or pause", ("Space",), "play", checkable=True),
     ActionSpec("forward", "&Go", "Step for&ward", ("Right", "."), "step-forward"),
-    ActionSpec("row-forward", "&Go", "&Row block forward", ("Shift+Right",), "row-forward", "To the end of the row block"),
+    ActionSpec("row-forward", "&Go", "&Row block forward", ("Shift+Right",), "row-forward",
+               "To the end of the row block"),
     ActionSpec("last", "&Go", "&Last step", ("End",), "last"),
     ActionSpec("head-back", "&Go", "Pre&vious head", ("[",), "previous", separated=True),
     ActionSpec("head-forward", "&Go", "&Next head", ("]",), "next"),
     ActionSpec("grain-stage", "&Go", "By s&tage", ("1",), tip="Step by stage within a grid step", checkable=True,
                group="grain", separated=True),
     ActionSpec("grain-step", "&Go", "By t&ile", ("2",), tip="Step by grid step", checkable=True, group="grain"),
-    ActionSpec("grain-row block", "&Go", "By row bloc&k", ("3",), tip="Step by row block", checkable=True, group="grain"),
+    ActionSpec("grain-row block", "&Go", "By row bloc&k", ("3",), tip="Step by row block", checkable=True,
+               group="grain"),
     ActionSpec("visit-skipped", "&Go", "Visit s&kipped tiles", ("K",), tip="Stop at tiles that the mask empties too",
                checkable=True, separated=True),
     ActionSpec("stop", "&Go", "St&op what is under way", ("Esc",), "stop"),

@@ -35,14 +35,14 @@ from explorer.link.messages import (
 )
 from explorer.session import cursor as cursors
 from explorer.session.config import Configuration
-from explorer.session.cursor import Cursor, Grain
+from explorer.session.cursor import Cursor
 from explorer.session.logs import log_fault
 from explorer.session.session import Session
 from explorer.session.state import Selection, StepState
 from explorer.ui.bridge import ClientFactory, EngineBridge, local_or
 from explorer.ui.conversation import Conversation
 from explorer.ui.incoming import Incoming, opening_step
-from explorer.ui.player import Player
+from explorer.ui.navigator import Navigator
 from explorer.ui.preparation import Preparation, Prepared
 
 MEASURE_AFTER_MS = 400
@@ -63,18 +63,16 @@ class Controller(QObject):
         self.session = session
         self.bridge = EngineBridge(factory or local_or(None), self)
         self.preparation = Preparation(self)
-        self.player = Player(self)
-        self.visit_skipped = False
         self._talk = Conversation(self.bridge.client)
+        self.navigator = Navigator(session, self._talk, self)
         self._prepared: Prepared | None = None
         self._asked: Configuration | None = None
         self._incoming: Incoming | None = None
-        self._wanted: Cursor | None = None
+        self._fate = ""
         self.bridge.message.connect(self._receive)
         self.bridge.ended.connect(self._engine_ended)
         self.preparation.ready.connect(self._configure)
         self.preparation.failed.connect(lambda problem: self._say(problem, "error"))
-        self.player.tick.connect(self._play_on)
         session.subscribe(self._session_changed)
 
     # ---------------------------------------------------------------- life
@@ -91,7 +89,7 @@ class Controller(QObject):
 
     def close(self) -> None:
         """End the engine and every thread."""
-        self.player.stop()
+        self.navigator.forget()
         self.preparation.finish()
         self.bridge.client.close()
 
@@ -113,56 +111,6 @@ class Controller(QObject):
     def redo(self) -> None:
         self.session.redo()
 
-    def go(self, cursor: Cursor) -> None:
-        """Move to a cursor; the newest wins."""
-        configured = self.state.configured
-        if configured is None or not configured.driven or self._incoming is not None:
-            return
-        cursor = cursors.clamp(cursor, configured)
-        shown = self.state.snapshot
-        if shown is not None and shown.step == cursor.step and not self._talk.busy("goto"):
-            self._wanted = None
-            self.session.update(cursor=cursor)
-            return
-        self._wanted = cursor
-        self._talk.cancel("measure")
-        self._talk.ask("goto", lambda id_: GoTo(id=id_, step=cursor.step))
-
-    def move(self, how: Callable[[Cursor, Configured], Cursor]) -> None:
-        """Move by a function of ``explorer.session.cursor`` from where the user wants to be."""
-        if self.state.configured is not None and self.state.configured.driven:
-            self.go(how(self._wanted or self.state.cursor, self.state.configured))
-
-    def go_to_step(self, step: int) -> None:
-        self.move(lambda cursor, configured: cursors.go_to(cursor, configured, step))
-
-    def go_to_head(self, batch: int, head: int) -> None:
-        self.move(lambda cursor, configured: cursors.to_head(cursor, configured, batch, head))
-
-    def forward(self) -> None:
-        self.move(lambda cursor, configured: cursors.forward(cursor, configured, self.visit_skipped))
-
-    def backward(self) -> None:
-        self.move(lambda cursor, configured: cursors.backward(cursor, configured, self.visit_skipped))
-
-    def move_by(self, grain: Grain, how: Callable[[Cursor, Configured], Cursor]) -> None:
-        """Move once by another grain than the one chosen."""
-
-        def moved(cursor: Cursor, configured: Configured) -> Cursor:
-            return replace(how(replace(cursor, grain=grain), configured), grain=cursor.grain)
-
-        self.move(moved)
-
-    def go_to_next_head(self, by: int) -> None:
-        """The head ``by`` places on, over batch elements too; stays at the ends."""
-        shown, configured = self.state.snapshot, self.state.configured
-        if shown is None or configured is None:
-            return
-        heads = configured.problem.heads
-        place = shown.batch * heads + shown.head + by
-        if 0 <= place < configured.problem.batch * heads:
-            self.go_to_head(*divmod(place, heads))
-
     def open_input(self, name: str) -> None:
         """Take another input by name or path; settings that belong to the old one's shape are left open."""
         self.session.configure(input=name, **dict.fromkeys(OWN_TO_AN_INPUT))
@@ -176,15 +124,6 @@ class Controller(QObject):
         """Whether full runs have been timed, or need no timing."""
         return self.state.measured is not None
 
-    def choose_grain(self, grain: Grain) -> None:
-        self.session.update(cursor=replace(self.state.cursor, grain=grain))
-        if self._wanted is not None:
-            self._wanted = replace(self._wanted, grain=grain)
-
-    def choose_stage(self, stage: int) -> None:
-        """Show the present step as it stood after a stage."""
-        self.move(lambda cursor, configured: replace(cursor, stage=stage))
-
     def choose_matrix(self, kind: MatrixKind) -> None:
         """Show another picture of the matrix."""
         self.session.update(matrix_kind=kind)
@@ -193,18 +132,9 @@ class Controller(QObject):
     def select(self, row: int | None, column: int | None = None) -> None:
         self.session.update(selection=Selection(row, column))
 
-    def play(self, playing: bool) -> None:
-        """Step forward by the clock, at the state's steps per second."""
-        self.session.update(playing=playing)
-        self.player.set_running(playing, self.state.steps_per_second)
-
-    def set_speed(self, steps_per_second: float) -> None:
-        self.session.update(steps_per_second=steps_per_second)
-        self.player.set_running(self.state.playing, steps_per_second)
-
     def stop(self) -> None:
         """Stop what is under way; an engine that does not stop by itself soon is ended and started again."""
-        self.play(False)
+        self.navigator.play(False)
         self._talk.cancel()
         self.bridge.send_later(2000, lambda: self.bridge.client.kill() if self.bridge.client.busy_for() > 2 else None)
         self._say("Stopping…", "busy")
@@ -231,7 +161,7 @@ class Controller(QObject):
 
     def _configure(self, prepared: Prepared) -> None:
         self._prepared = prepared
-        self._incoming = None
+        self._set_incoming(None)
         self._talk.forget("goto", "matrix", "strips", "measure", "kernels")
         self._talk.cancel("configure")
         self._talk.ask("configure", lambda id_: msgspec.structs.replace(prepared.request, id=id_))
@@ -241,7 +171,7 @@ class Controller(QObject):
         """A kernel is on the bench: gather what its first picture needs before showing any of it."""
         assert self._prepared is not None
         state = self.state
-        self._incoming = Incoming(self._prepared, configured, state.matrix_kind)
+        self._set_incoming(Incoming(self._prepared, configured, state.matrix_kind))
         self.session.mark_good()
         if configured.driven:
             first = state.configured is None and state.snapshot is None and state.cursor == Cursor()
@@ -249,6 +179,10 @@ class Controller(QObject):
             self._talk.ask("goto", lambda id_: GoTo(id=id_, step=step))
         else:
             self._ask_head(0, 0, 0)
+
+    def _set_incoming(self, incoming: Incoming | None) -> None:
+        self._incoming = incoming
+        self.navigator.held = incoming is not None
 
     def _ask_head(self, batch: int, head: int, step: int) -> None:
         """Strips and matrix of a head; which picture is wanted is known to the state."""
@@ -269,14 +203,16 @@ class Controller(QObject):
         incoming = self._incoming
         if incoming is None or not incoming.complete:
             return
-        self._incoming = None
+        self._set_incoming(None)
         cursor = self.state.cursor
         if incoming.snapshot is not None:
             cursor = replace(cursor, step=incoming.snapshot.step)
+        # what became of an engine is still said once its successor shows the same step: else nobody could read it
+        message, self._fate = self._fate or " ".join(incoming.prepared.notes), ""
         self.session.update(
             inputs=incoming.prepared.inputs, configured=incoming.configured, snapshot=incoming.snapshot,
             matrix=incoming.matrix, strips=incoming.strips, measured=None, cursor=cursor, selection=Selection(),
-            message=" ".join(incoming.prepared.notes), message_kind="info" if incoming.prepared.notes else "",
+            message=message, message_kind="info" if message else "",
         )  # fmt: skip
         if incoming.problem:
             self._say(incoming.problem, "error")
@@ -334,10 +270,7 @@ class Controller(QObject):
             return
         before = self.state.snapshot
         same_head = before is not None and (before.batch, before.head) == (snapshot.batch, snapshot.head)
-        cursor = self._wanted or self.state.cursor
-        if not self._talk.busy("goto"):
-            self._wanted = None
-        changes: dict[str, Any] = {"snapshot": snapshot, "cursor": replace(cursor, step=snapshot.step)}
+        changes: dict[str, Any] = {"snapshot": snapshot, "cursor": self.navigator.arrived(snapshot)}
         if not same_head:
             changes.update(matrix=None, strips=None, selection=Selection())
         if self.state.message_kind == "busy":
@@ -375,7 +308,7 @@ class Controller(QObject):
             return
         if tag == "matrix":
             self.session.update(matrix=None)
-        self.play(False)
+        self.navigator.play(False)
         self._say(failed.message, "error")
 
     def _take_dropped(self, tag: str) -> None:
@@ -385,38 +318,27 @@ class Controller(QObject):
     # ---------------------------------------------------------------- an engine that ends
 
     def _engine_ended(self, reason: str, again: bool) -> None:
-        self.play(False)
+        self.navigator.play(False)
         self.session.update(engine="engine stopped")
         if not again:
             self._say(f"{reason} It ended several times in a row: change a setting, or choose Restart engine.", "error")
             self._talk.forget()
             return
         self._go_on_with_new_engine()
-        self._say(f"{reason} A new engine is started; nothing is lost.", "error")
+        self._fate = f"{reason} A new engine is started; nothing is lost."
+        self._say(self._fate, "error")
 
     def _go_on_with_new_engine(self) -> None:
-        """Start an engine and put the present configuration on it; after a hang while configuring, the last good one."""
+        """Put the present configuration on a new engine; after a hang while configuring, the last good one."""
         hung = self._talk.busy("configure") or self._incoming is not None
         self._talk.forget()
-        self._incoming = None
-        self._wanted = None
+        self._set_incoming(None)
         self.session.update(engine="engine starting")
         self.bridge.client.restart()
         if hung and self.session.last_good not in (None, self._asked):
             self.session.return_to_last_good()
         elif self._asked is not None:
             self.preparation.begin(self._asked)
-
-    def _play_on(self) -> None:
-        configured = self.state.configured
-        if configured is None or self._talk.busy("goto") or self._incoming is not None:
-            return
-        before = self._wanted or self.state.cursor
-        after = cursors.forward(before, configured, self.visit_skipped)
-        if after == before:
-            self.play(False)
-        else:
-            self.go(after)
 
     def _say(self, message: str, kind: str) -> None:
         self.session.update(message=message, message_kind=kind)

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from explorer.session.state import StepState
 from explorer.ui import style
 from explorer.ui.theme import Theme
 from explorer.ui.views import View
@@ -65,13 +64,14 @@ class Panel(QFrame):
         if isinstance(body, View):
             layout.addWidget(self.sentence)
 
-    def show_state(self, state: StepState) -> None:
-        """Hand the state to the view, and say it in words."""
-        if isinstance(self.body, View):
-            self.body.show_state(state)
-            empty = bool(self.body.empty_text())
-            self.sentence.say("" if empty else self.body.sentence())
+    def add_header(self, widget: QWidget) -> None:
+        """Put a control at the right end of the title's line."""
+        self.head.addWidget(widget)
+
+    def set_sentence(self, text: str) -> None:
+        """What the view shows now; nothing while the view says in its own place why it is empty."""
+        empty = isinstance(self.body, View) and bool(self.body.empty_text())
+        self.sentence.say("" if empty else text)
 
     def set_theme(self, theme: Theme) -> None:
-        if isinstance(self.body, View):
-            self.body.set_theme(theme)
+        """Everything here is coloured by the application's style sheet."""

@@ -67,7 +67,7 @@ def _go_to(application: QApplication, controller: Controller, step: int | None) 
         raise PictureError(configured.reason_not_driven)
     if step >= configured.steps:
         raise PictureError(f"step {step} is not there: this run has steps 0 to {configured.steps - 1}")
-    controller.go(cursors.go_to(Cursor(), configured, step))
+    controller.navigator.go(cursors.go_to(Cursor(), configured, step))
     _settle(application, controller)
 
 

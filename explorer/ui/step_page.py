@@ -9,6 +9,7 @@ from explorer.session.state import StepState
 from explorer.ui.controller import Controller
 from explorer.ui.message_bar import MessageBar
 from explorer.ui.panel import Panel
+from explorer.ui.panel_pair import PanelPair
 from explorer.ui.problem_panel import ProblemPanel
 from explorer.ui.readouts import Readouts
 from explorer.ui.settings import SettingsBar
@@ -73,11 +74,13 @@ class StepPage(QWidget):
         for name, panels, sizes in (
             ("left", ("problem", "stages"), (230, 430)),
             ("middle", ("matrix", "timeline"), (520, 170)),
-            ("right", ("memory", "softmax", "values"), (290, 240, 170)),
+            ("right", ("memory",), (300, 420)),
         ):
             column = self._splitter(name, Qt.Orientation.Vertical)
             for panel in panels:
                 column.addWidget(self.panels[panel])
+            if name == "right":
+                column.addWidget(self._softmax_and_values())
             column.setSizes(sizes)
             columns.addWidget(column)
         columns.setSizes((236, 800, 364))
@@ -91,6 +94,11 @@ class StepPage(QWidget):
         for widget in (self.transport, self.readouts):
             outer.addWidget(widget)
 
+    def _softmax_and_values(self) -> PanelPair:
+        splitter = self._splitter("softmax and values", Qt.Orientation.Vertical)
+        panels = (self.panels["softmax"], self.panels["values"])
+        return PanelPair(splitter, panels, ("Running softmax", "Row and values"))
+
     def _splitter(self, name: str, orientation: Qt.Orientation) -> QSplitter:
         splitter = QSplitter(orientation)
         splitter.setChildrenCollapsible(False)
@@ -103,13 +111,13 @@ class StepPage(QWidget):
         self.settings.changed.connect(controller.change)
         self.messages.stop_requested.connect(controller.stop)
         self.messages.dismissed.connect(controller.dismiss)
-        self.problem.head_requested.connect(controller.go_to_head)
-        self.transport.step_requested.connect(controller.go_to_step)
-        self.transport.grain_chosen.connect(controller.choose_grain)
-        self.transport.speed_chosen.connect(controller.set_speed)
+        self.problem.head_requested.connect(controller.navigator.go_to_head)
+        self.transport.step_requested.connect(controller.navigator.go_to_step)
+        self.transport.grain_chosen.connect(controller.navigator.choose_grain)
+        self.transport.speed_chosen.connect(controller.navigator.set_speed)
         for view in self.views.values():
-            view.step_requested.connect(controller.go_to_step)
+            view.step_requested.connect(controller.navigator.go_to_step)
             view.row_selected.connect(controller.select)
             view.cell_selected.connect(controller.select)
             view.matrix_kind_chosen.connect(controller.choose_matrix)
-            view.stage_selected.connect(controller.choose_stage)
+            view.stage_selected.connect(controller.navigator.choose_stage)

@@ -69,7 +69,7 @@ def palette(theme: Theme) -> QPalette:
     return result
 
 
-def style_sheet(theme: Theme) -> str:
+def stylesheet(theme: Theme) -> str:
     """What the palette cannot say: cards, chips, focus rings, menus."""
     return _SHEET.format(**{name: getattr(theme, name) for name in theme.__dataclass_fields__}, small=SMALL_PX)
 
@@ -78,7 +78,7 @@ def apply(app: QApplication, theme: Theme) -> None:
     """Give the whole application this theme."""
     app.setFont(ui_font())
     app.setPalette(palette(theme))
-    app.setStyleSheet(style_sheet(theme))
+    app.setStyleSheet(stylesheet(theme))
 
 
 _SHEET = """
@@ -103,7 +103,7 @@ QToolButton#segment {{ padding: 3px 7px; color: {muted}; }}
 QToolButton#segment:focus {{ padding: 2px 6px; }}
 QToolButton#segment:checked {{ background: {text}; color: {inverse}; }}
 QToolButton#segment:disabled {{ background: transparent; color: {muted}; }}
-QToolButton#primary {{ background: {text}; border-radius: 16px; padding: 7px; }}
+QToolButton#primary {{ background: {text}; border-radius: 18px; padding: 7px; }}
 QToolButton#primary:focus {{ border: 2px solid {focus}; padding: 6px; }}
 QToolButton#primary:disabled {{ background: {faint}; }}
 QToolButton::menu-indicator {{ image: none; width: 0; }}
@@ -111,8 +111,11 @@ QFrame#field {{ background: {panel}; border: 1px solid {border}; border-radius: 
 QFrame#field[bad="true"] {{ border: 1px solid {wrong}; }}
 QFrame#field QLineEdit {{ border: 0; background: transparent; padding: 0; font-weight: 600; color: {text}; }}
 QLineEdit, QSpinBox {{ background: {panel}; color: {text}; border: 1px solid {border}; border-radius: 4px; padding: 3px;
-    selection-background-color: {focus}; }}
+    selection-background-color: {focus}; selection-color: {panel}; placeholder-text-color: {muted}; }}
+QSpinBox QLineEdit, QSpinBox QLineEdit:focus {{ border: 0; padding: 0; background: transparent; }}
 QLineEdit:focus, QSpinBox:focus {{ border: 2px solid {focus}; padding: 2px; }}
+QSpinBox::up-button, QSpinBox::down-button {{ width: 0; border: 0; }}
+QToolButton#switch {{ padding: 0 3px; color: {focus}; font-size: {small}px; }}
 QFrame#field QLineEdit:focus {{ border: 0; padding: 0; }}
 QFrame#field[focused="true"] {{ border: 2px solid {focus}; }}
 QPushButton {{ background: {panel}; color: {text}; border: 1px solid {border}; border-radius: 4px; padding: 4px 12px; }}

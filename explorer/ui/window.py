@@ -112,26 +112,27 @@ class Window(QMainWindow):
         if kind == "matrix":
             controller.choose_matrix(choice)  # type: ignore[arg-type]
         elif kind == "grain":
-            controller.choose_grain(choice)
+            controller.navigator.choose_grain(choice)
         else:
             self._handlers(checked)[id_]()
 
     def _handlers(self, checked: bool):
-        go = self.controller
+        controller, go = self.controller, self.controller.navigator
         move = go.move
         return {
             "open": self._open, "save": self._save, "save-picture": self._save_picture, "quit": self.close,
-            "undo": go.undo, "redo": go.redo, "copy-picture": self.copy_picture,
+            "undo": controller.undo, "redo": controller.redo, "copy-picture": self.copy_picture,
             "theme": lambda: self.set_theme(LIGHT if self.theme.name == "dark" else DARK),
             "full-screen": lambda: self.showFullScreen() if checked else self.showNormal(),
             "layout": lambda: self.page.restore_layout(self._first_layout),
-            "first": lambda: move(lambda c, k: cursors.first(c, k, go.visit_skipped)), "last": lambda: move(cursors.last),
+            "first": lambda: move(lambda c, k: cursors.first(c, k, go.visit_skipped)),
+            "last": lambda: move(cursors.last),
             "row-back": lambda: go.move_by("row block", cursors.backward),
             "row-forward": lambda: go.move_by("row block", cursors.forward),
             "back": go.backward, "forward": go.forward, "play": lambda: go.play(checked),
             "head-back": lambda: go.go_to_next_head(-1), "head-forward": lambda: go.go_to_next_head(1),
-            "visit-skipped": lambda: setattr(go, "visit_skipped", checked), "stop": go.stop,
-            "restart": go.restart_engine, "keys": lambda: show_keys(self), "about": lambda: show_about(self),
+            "visit-skipped": lambda: setattr(go, "visit_skipped", checked), "stop": controller.stop,
+            "restart": controller.restart_engine, "keys": lambda: show_keys(self), "about": lambda: show_about(self),
         }  # fmt: skip
 
     def _fill_recent(self) -> None:

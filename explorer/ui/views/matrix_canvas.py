@@ -22,7 +22,7 @@ from explorer.ui.views.raster import Marks, Window, draw_image
 from explorer.ui.views.segments import Choice, Segments
 from explorer.ui.views.sheet import RIGHT, Sheet
 from explorer.ui.views.shown import SCORE, shown_output, shown_stage
-from explorer.ui.views.tiles import TileMap
+from explorer.ui.views.tiles import TileMap, known_tiles
 from explorer.units import number_text
 
 KINDS = (
@@ -219,7 +219,7 @@ class MatrixCanvas(View):
         state, matrix = self.state, self.matrix
         assert state.snapshot is not None
         marks = Marks.of(sheet.theme)
-        known = pictures.known_tiles(matrix, tiles, state.snapshot.step, stage >= SCORE) if matrix else None
+        known = known_tiles(matrix, tiles, state.snapshot.step, stage >= SCORE) if matrix else None
 
         def paint_matrix(inner: Sheet) -> None:
             if matrix is None:

@@ -16,9 +16,8 @@ from explorer.ui.views.matrix_geometry import Geometry
 from explorer.ui.views.raster import Marks, Window, draw_image, nonfinite_kinds, picture, pixel_size, sample
 from explorer.ui.views.sheet import Sheet
 from explorer.ui.views.shown import TO_COME, ShownOutput
-from explorer.ui.views.tiles import CURRENT, DONE, TileMap, runs
+from explorer.ui.views.tiles import TileMap, runs
 
-FLASH_KINDS = frozenset({"flash-probabilities", "difference"})
 SMALLEST_TILE = 4.0
 """Logical pixels below which the lines between tiles would hide the tiles."""
 
@@ -43,19 +42,6 @@ def matrix_levels(matrix: Matrix) -> Levels:
 def pooled_window(window: Window, factor: int) -> Window:
     """A window in tokens as one in cells of ``factor`` tokens."""
     return Window(window.row0 / factor, window.row1 / factor, window.column0 / factor, window.column1 / factor)
-
-
-def known_tiles(matrix: Matrix, tiles: TileMap, step: int, current_done: bool) -> np.ndarray | None:
-    """bool (q blocks, kv blocks): tiles whose values the picture has by ``step``; None where it has all."""
-    if matrix.kind not in FLASH_KINDS:
-        return None
-    last = step if matrix.step < 0 else min(step, matrix.step)
-    progress = tiles.progress(last, current_done or last < step)
-    done = (progress == DONE) | (progress == CURRENT)
-    if matrix.kind == "difference":
-        # P can be normalised, and so compared, once its row is finished
-        done &= ~((tiles.states != 0) & ~done).any(axis=1, keepdims=True)
-    return done
 
 
 @dataclass(frozen=True)

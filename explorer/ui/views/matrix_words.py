@@ -10,7 +10,7 @@ import numpy as np
 from explorer.link.messages import Matrix, Snapshot
 from explorer.session.state import StepState
 from explorer.ui.views.shown import SCORE, shown_stage
-from explorer.ui.views.tiles import NO_STEP, TileMap
+from explorer.ui.views.tiles import NO_STEP, TileMap, known_tiles
 from explorer.units import count_text, number_text, plural
 
 _ORDINALS = (
@@ -49,8 +49,8 @@ def matrix_sentence(state: StepState) -> str:
     assert snapshot is not None
     if not known_tile(snapshot):
         return (
-            f"Grid step {count_text(snapshot.step)} of this kernel: which tile it works on is not known, only what it "
-            "moves and computes."
+            f"Grid step {count_text(snapshot.step + 1)} of this kernel: which tile it works on is not known, only "
+            "what it moves and computes."
         )
     rows, keys = span(snapshot.q_range), span(snapshot.kv_range)
     row_word = "row" if snapshot.q_range[1] - snapshot.q_range[0] == 1 else "rows"
@@ -130,7 +130,8 @@ def cell_tip(state: StepState, tiles: TileMap, cell: Cell, matrix: Matrix | None
     elif step == NO_STEP:
         lines.append(f"tile ({q_block}, {kv_block})")
     else:
-        lines.append(f"tile ({q_block}, {kv_block}), computed in grid step {step} (Ctrl-click or double-click to go)")
+        when = f"computed in grid step {count_text(step + 1)} (Ctrl-click or double-click to go)"
+        lines.append(f"tile ({q_block}, {kv_block}), {when}")
     return "\n".join(lines)
 
 
@@ -138,13 +139,10 @@ def _value(state: StepState, tiles: TileMap, cell: Cell, matrix: Matrix) -> str:
     place = cell.row // matrix.pool, cell.column // matrix.pool
     if not matrix.allowed[place]:
         return "masked"
-    step = tiles.step_of(cell.row, cell.column)
-    snapshot = state.snapshot
-    flash = matrix.kind in ("flash-probabilities", "difference")
-    if flash and snapshot is not None:
-        current_hidden = step == snapshot.step and shown_stage(state) < SCORE
-        if step > snapshot.step or current_hidden or 0 <= matrix.step < step:
-            return "not computed yet"
+    assert state.snapshot is not None
+    known = known_tiles(matrix, tiles, state.snapshot.step, shown_stage(state) >= SCORE)
+    if known is not None and not known[tiles.tile_of(cell.row, cell.column)]:
+        return "not computed yet"
     value = float(matrix.values[place])
     # the shortest decimal that is this float32 and no other: exact, and no longer than needed
     exact = str(matrix.values.dtype.type(value)) if np.isfinite(value) else number_text(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from PySide6.QtCore import QPointF, QRectF
@@ -19,12 +20,32 @@ from explorer.units import byte_text
 GAP = 1.5 * SPACING
 
 
+@dataclass(frozen=True)
+class Fit:
+    """How much is said; what a low view leaves out is in the tips."""
+
+    others: bool = True
+    foot_lines: int = 2
+    vmem_title: bool = True
+    box_lines: int = 2
+
+
+FITS = (
+    Fit(),
+    Fit(others=False),
+    Fit(others=False, foot_lines=1),
+    Fit(others=False, foot_lines=1, vmem_title=False),
+    Fit(others=False, foot_lines=1, vmem_title=False, box_lines=1),
+)
+"""From the most to the least."""
+
+
 class MemoryView(View):
     """Bytes are as laid out in (8, 128) tiles; the tip of a thing has the logical bytes too."""
 
     watches: ClassVar[tuple[str, ...]] = ("configured", "snapshot", "cursor")
     name = "Memory"
-    smallest = (260, 212)
+    smallest = (260, 180)
     preferred = (330, 270)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -39,14 +60,11 @@ class MemoryView(View):
         labels = {column.operand.name: column for column in columns(configured, snapshot)[0]}
         names = [labels[item.operand].label(item.block) if item.operand in labels else item.operand for item in run]
         moved = byte_text(sum(item.bytes for item in run))
-        what = f"This step moves {', '.join(names)}: {moved}." if run else "This step moves nothing."
+        what = f"Moves {', '.join(names)}: {moved}." if run else "Moves nothing."
         memory = configured.memory
         waiting = sum(item.bytes for item in snapshot.transfers) - sum(item.bytes for item in run)
-        so_far = byte_text(snapshot.hbm_moved - waiting)
-        return (
-            f"{what} {so_far} of {byte_text(memory.hbm_moved)} have moved so far; naive would "
-            f"move {byte_text(memory.hbm_moved_naive)}."
-        )
+        so_far, whole = byte_text(snapshot.hbm_moved - waiting), byte_text(memory.hbm_moved)
+        return f"{what} So far {so_far} of {whole}; naive moves {byte_text(memory.hbm_moved_naive)}."
 
     # ------------------------------------------------------------ painting
 
@@ -57,20 +75,18 @@ class MemoryView(View):
         found, others = columns(configured, snapshot)
         chips = self._chips(found)
         room, line = area.adjusted(2, 0, -2, -2), sheet.fonts.height("small")
-        if room.height() < self._height(room.width(), chips, bool(others), 2):
-            others = []
-        foot_lines = 2 if room.height() >= self._height(room.width(), chips, bool(others), 2) else 1
-        spare = max(room.height() - self._height(room.width(), chips, bool(others), foot_lines), 0.0)
+        fit = next((fit for fit in FITS if self._height(room.width(), chips, others, fit) <= room.height()), FITS[-1])
+        spare = max(room.height() - self._height(room.width(), chips, others, fit), 0.0)
         self._spots = []
-        y = self._draw_hbm_title(sheet, room)
+        y = self._draw_hbm_title(sheet, room, fit)
         width = (room.width() - GAP * (len(found) - 1)) / max(len(found), 1)
-        box, arrows = 2 * line + SPACING + spare * 0.15, 2 * line + SPACING + spare * 0.15
+        box, arrows = fit.box_lines * line + SPACING + spare * 0.15, 2 * line + SPACING + spare * 0.15
         places = [QRectF(room.left() + index * (width + GAP), y, width, box) for index in range(len(found))]
         for rect, column in zip(places, found, strict=True):
-            paint.draw_operand(sheet, rect, column)
+            paint.draw_operand(sheet, rect, column, fit.box_lines)
             self._spots.append((rect, operand_tip(column.operand, column)))
         y += box + 2
-        if others:
+        if others and fit.others:
             sheet.fitting(QRectF(room.left(), y, room.width(), line), others_text(others), sheet.theme.muted)
             y += line + 2
         for place, column in zip(places, found, strict=True):
@@ -78,39 +94,42 @@ class MemoryView(View):
             paint.draw_transfer(sheet, rect, column, shown_stage(self.state))
             self._spots.append((rect, transfer_tip(column)))
         vmem = QRectF(room.left(), y + arrows + 2, room.width(), 0)
-        y = self._draw_vmem(sheet, vmem, found, chips, line + SPACING + spare * 0.1)
+        y = self._draw_vmem(sheet, vmem, found, chips, line + SPACING + spare * 0.1, fit.vmem_title)
         foot = QRectF(room.left(), y + 2 * SPACING, room.width(), room.bottom() - y)
-        paint.draw_limit(sheet, foot, snapshot.vmem_live, configured.memory, configured.chip.name, foot_lines)
+        paint.draw_limit(sheet, foot, snapshot.vmem_live, configured.memory, configured.chip.name, fit.foot_lines)
 
-    def _draw_hbm_title(self, sheet: Sheet, room: QRectF) -> float:
+    def _draw_hbm_title(self, sheet: Sheet, room: QRectF, fit: Fit) -> float:
         assert self.state.configured is not None
         line = sheet.fonts.height("small")
         added = byte_text(self.state.configured.memory.naive_matrix_bytes)
+        place = "HBM" if fit.vmem_title else "HBM → VMEM"
         sheet.fitting(
             QRectF(room.left(), room.top(), room.width(), line),
-            [f"HBM · naive would add S and P: {added}", f"HBM · naive adds {added}", "HBM"],
+            [f"{place} · naive would add S and P: {added}", f"{place} · naive adds {added}", place],
             sheet.theme.muted,
         )
         return room.top() + line + 2
 
     def _draw_vmem(
-        self, sheet: Sheet, rect: QRectF, found: list[Column], chips: list[BufferInfo], slot: float
+        self, sheet: Sheet, rect: QRectF, found: list[Column], chips: list[BufferInfo], slot: float, titled: bool
     ) -> float:
         """The box of VMEM from the top of ``rect``; returns where it ends."""
         theme, line, stage = sheet.theme, sheet.fonts.height("small"), shown_stage(self.state)
         inner = rect.adjusted(SPACING, 0, -SPACING, 0)
         lines = paint.flow(chips, inner.width(), sheet.fonts.width)
         high = line + SPACING
-        height = line + 2 * SPACING + 2 * slot + SPACING + len(lines) * (high + 3) + 2
+        height = (line + 2 if titled else 0) + 2 * SPACING + 2 * slot + SPACING + len(lines) * (high + 3)
         sheet.box(
             QRectF(rect.left(), rect.top(), rect.width(), height),
             theme.border,
             mix(theme.faint, theme.panel, 0.45),
             radius=4,
         )
-        y = rect.top() + 2
-        sheet.fitting(QRectF(inner.left(), y, inner.width(), line), ["VMEM · two slots a block", "VMEM"], theme.muted)
-        y += line + 2
+        y = rect.top() + SPACING
+        if titled:
+            room = QRectF(inner.left(), y - 2, inner.width(), line)
+            sheet.fitting(room, ["VMEM · two slots a block", "VMEM"], theme.muted)
+            y += line
         width = (inner.width() - GAP * (len(found) - 1)) / max(len(found), 1)
         for index, column in enumerate(found):
             for number in (0, 1):
@@ -135,13 +154,15 @@ class MemoryView(View):
         order = {"scratch": 0, "temporary": 1, "block": 2}
         return sorted(buffers, key=lambda item: order[item.kind])
 
-    def _height(self, width: float, chips: list[BufferInfo], others: bool, foot_lines: int) -> float:
-        """What the picture needs, with or without the line of other operands and the second line of the foot."""
+    def _height(self, width: float, chips: list[BufferInfo], others: list[OperandInfo], fit: Fit) -> float:
+        """What the picture needs in a detail."""
         line = self.fonts.height("small")
         rows = len(paint.flow(chips, width - 2 * SPACING, self.fonts.width))
-        hbm = (line + 2) + (2 * line + SPACING + 2) + (line + 2 if others else 0) + (2 * line + SPACING + 2)
-        vmem = line + 2 * SPACING + 2 * (line + SPACING) + SPACING + rows * (line + SPACING + 3) + 2
-        return hbm + vmem + 2 * SPACING + 6 + SPACING + foot_lines * line
+        also = line + 2 if others and fit.others else 0
+        hbm = (line + 2) + (fit.box_lines * line + SPACING + 2) + also + (2 * line + SPACING + 2)
+        title = line + 2 if fit.vmem_title else 0
+        vmem = title + 2 * SPACING + 2 * (line + SPACING) + SPACING + rows * (line + SPACING + 3)
+        return hbm + vmem + 2 * SPACING + 6 + SPACING + fit.foot_lines * line
 
     def tip_at(self, position: QPointF) -> str:
         return next((text for rect, text in self._spots if rect.contains(position)), "")

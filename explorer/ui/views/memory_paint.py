@@ -18,22 +18,20 @@ MOST_CELLS = 16
 RADIUS = 3.0
 
 
-def draw_operand(sheet: Sheet, rect: QRectF, column: Column) -> None:
-    """Name, bytes, and the blocks along the axis that is cut, the current one lit."""
+def draw_operand(sheet: Sheet, rect: QRectF, column: Column, lines: int) -> None:
+    """Name, bytes, and the blocks along the axis that is cut, the current one lit; in one line without the bytes."""
     theme, line = sheet.theme, sheet.fonts.height("small")
     colour = theme.role(column.operand.role)
     sheet.box(rect, colour, mix(colour, theme.panel, 0.08), radius=RADIUS)
-    head = QRectF(rect.left() + SPACING, rect.top() + 2, rect.width() - 2 * SPACING, line)
-    name_width = sheet.fonts.width(column.title, "small_bold")
-    if name_width > head.width():
-        column_title = ""
-        name_width = 0.0
+    head = QRectF(rect.left() + 3, rect.top() + 2, rect.width() - 6, line)
+    written = sheet.fitting(head, [column.title], theme.text, "small_bold")
+    free = head.adjusted(sheet.fonts.width(written, "small_bold") + 3, 0, 0, 0)
+    if lines == 1:
+        cells = QRectF(free.left(), rect.top() + SPACING, free.width(), rect.height() - 2 * SPACING)
     else:
-        column_title = column.title
-        sheet.text(head, column_title, theme.text, "small_bold")
-    free = head.adjusted(name_width + SPACING, 0, 0, 0)
-    sheet.fitting(free, [byte_text(column.operand.bytes)], theme.muted, align=RIGHT)
-    cells = QRectF(head.left(), head.bottom() + 2, head.width(), rect.bottom() - head.bottom() - SPACING - 2)
+        size = byte_text(column.operand.bytes)
+        sheet.fitting(free, [size, size.replace(" ", "")], theme.muted, align=RIGHT)
+        cells = QRectF(head.left(), head.bottom() + 2, head.width(), rect.bottom() - head.bottom() - SPACING - 2)
     _draw_cells(sheet, cells, column, colour)
 
 

@@ -68,6 +68,30 @@ def _output_lines(snapshot: Snapshot, at: int, row: int, stage: int) -> list[tup
     return lines
 
 
+def row_sentence(state: StepState, name: str) -> str:
+    """What this step did to the running softmax of a row, in plain words; ``name`` is the row's."""
+    snapshot, row = state.snapshot, selected_row(state)
+    assert snapshot is not None
+    assert snapshot.softmax is not None
+    assert row is not None
+    softmax, at = snapshot.softmax, row - snapshot.q_range[0]
+    before, after, total = (float(part[at]) for part in (softmax.m_before, softmax.m_after, softmax.l_after))
+    if not snapshot.computed or shown_stage(state) < SCORE:
+        return f"Row {name}: m is {plain(before)} and l {plain(float(softmax.l_before[at]))}, as the step found them."
+    if np.isneginf(after):
+        return f"Row {name} has seen no key yet: m is −∞ and l 0."
+    if not np.isfinite(after + total):
+        return f"Row {name}: m is {plain(after)} and l {plain(total)}, which is no number to divide by."
+    if np.isneginf(before):
+        return f"Row {name} saw its first keys: m is now {plain(after)} and l {plain(total)}."
+    if after > before:
+        return (
+            f"Row {name}: m rose from {plain(before)} to {plain(after)}, so l and acc were scaled by "
+            f"{number_text(float(softmax.alpha[at]))}; l is now {plain(total)}."
+        )
+    return f"Row {name}: m stayed at {plain(after)}, so nothing was rescaled; l grew to {plain(total)}."
+
+
 def fitting_lines(lines: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
     """At most ``most`` lines: the formula of acc, which has no numbers, goes first, then acc."""
     if len(lines) > most:

@@ -29,7 +29,7 @@ class SoftmaxView(View):
 
     watches: ClassVar[tuple[str, ...]] = ("configured", "snapshot", "cursor", "selection", "inputs")
     name = "Running softmax"
-    smallest = (220, 126)
+    smallest = (220, 112)
     preferred = (330, 200)
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -163,8 +163,9 @@ class StagesView(View):
         right = rect.right() - PAD
         line = sheet.fonts.height("normal")
         ink = theme.text if reached else mix(theme.muted, theme.panel, 0.85)
-        name = QRectF(left, y, right - left - TICK - PAD, max(NUMBER, line))
-        used = sheet.wrapped(name.adjusted(0, max((NUMBER - line) / 2, 0), 0, 0), stage.name, ink, "normal")
+        name = QRectF(left, y, right - left - TICK - PAD, rect.bottom() - y)
+        lead = max((NUMBER - line) / 2, 0.0)
+        used = lead + sheet.wrapped(name.adjusted(0, lead, 0, 0), stage.name, ink, "normal")
         if reached:
             draw_verdict(sheet, QRectF(right - TICK, y + (NUMBER - TICK) / 2, TICK, TICK), stage.holds)
         y += max(used, NUMBER)
@@ -234,7 +235,8 @@ class StagesView(View):
 def card_height(fonts: Fonts, name: str, lines: tuple[str, ...], width: float) -> float:
     """Height of a card of ``width``: its name beside the number, its lines wrapped below."""
     inner = width - PAD - NUMBER - 2 * PAD - PAD
-    head = max(fonts.wrapped_height(name, inner - TICK - PAD, "normal"), NUMBER)
+    lead = max((NUMBER - fonts.height("normal")) / 2, 0.0)
+    head = max(lead + fonts.wrapped_height(name, inner - TICK - PAD, "normal"), NUMBER)
     return PAD + head + sum(fonts.wrapped_height(line, inner) + 1 for line in lines) + PAD
 
 

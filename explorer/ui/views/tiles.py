@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from explorer.link.messages import Configured
+from explorer.link.messages import Configured, Matrix
 
 SKIPPED, TO_COME, DONE, CURRENT = 0, 1, 2, 3
 NO_STEP = -1
+FLASH_KINDS = frozenset({"flash-probabilities", "difference"})
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,26 @@ def runs(mask: np.ndarray) -> list[tuple[int, int, int, int]]:
         change = np.flatnonzero(np.diff(np.concatenate(([False], mask[top], [False])).astype(np.int8)))
         found += [(int(top), int(bottom), int(a), int(b)) for a, b in zip(change[::2], change[1::2], strict=True)]
     return found
+
+
+def known_tiles(matrix: Matrix, tiles: TileMap, step: int, current_done: bool) -> np.ndarray | None:
+    """bool (q blocks, kv blocks): tiles whose values the picture has by ``step``; None where it has all."""
+    if matrix.kind not in FLASH_KINDS:
+        return None
+    last = step if matrix.step < 0 else min(step, matrix.step)
+    progress = tiles.progress(last, current_done or last < step)
+    done = (progress == DONE) | (progress == CURRENT)
+    if matrix.step < 0:
+        # it may be older than the snapshot beside it: a tile of NaN alone is then one that had not been computed
+        done &= _tiles_with_numbers(matrix, tiles)
+    if matrix.kind == "difference":
+        # P can be normalised, and so compared, once its row is finished
+        done &= ~((tiles.states != 0) & ~done).any(axis=1, keepdims=True)
+    return done
+
+
+def _tiles_with_numbers(matrix: Matrix, tiles: TileMap) -> np.ndarray:
+    """bool (q blocks, kv blocks): tiles with at least one cell that is not NaN."""
+    starts = [edges[:-1] // matrix.pool for edges in tiles.edges()]
+    numbers = np.logical_or.reduceat(~np.isnan(matrix.values), starts[0], axis=0)
+    return np.logical_or.reduceat(numbers, starts[1], axis=1)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from explorer.ui.views.timeline_canvas import TimelineCanvas
-from explorer.units import second_text
+from explorer.units import count_text, second_text
 
 
 class TimelineView(TimelineCanvas):
@@ -34,7 +34,7 @@ class TimelineView(TimelineCanvas):
         if step is None:
             return ""
         timeline = self._configured.timeline
-        parts = [f"grid step {step}" + ("" if timeline.computed[step] else ", skipped")]
+        parts = [f"grid step {count_text(step + 1)}" + ("" if timeline.computed[step] else ", skipped")]
         for name, value in (
             ("loads", timeline.load_us),
             ("compute", timeline.compute_us),

@@ -70,11 +70,12 @@ class TimelineCanvas(View):
         plan, step = self.schedule, snapshot.step
         load = configured.timeline.load_us[step]
         loads = f"its loads take {second_text(load * 1e-6)}" if load else "it loads nothing"
-        compute = second_text(configured.timeline.compute_us[step] * 1e-6)
+        took = second_text(configured.timeline.compute_us[step] * 1e-6)
+        compute = f"compute takes {took}" if configured.timeline.computed[step] else "its tile is skipped"
         waits = plan.compute_start[step] - (plan.compute_end[step - 1] if step else 0.0)
         stall = f" and compute waits {second_text(waits * 1e-6)} for them" if waits > 1e-9 and load else ""
         return (
-            f"Grid step {count_text(step)} (0–{count_text(configured.steps - 1)}): {loads}{stall}; compute takes "
+            f"Grid step {count_text(step + 1)} of {count_text(configured.steps)}: {loads}{stall}; "
             f"{compute}. The whole run takes {second_text(plan.length * 1e-6)}: modelled for {configured.chip.name}, "
             "not measured."
         )

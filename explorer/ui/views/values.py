@@ -13,7 +13,7 @@ from explorer.link.messages import ProbedValue
 from explorer.ui.theme import SPACING, Theme
 from explorer.ui.views.base import View
 from explorer.ui.views.matrix_words import token_name
-from explorer.ui.views.recurrence import fitting_lines, row_lines
+from explorer.ui.views.recurrence import fitting_lines, row_lines, row_sentence
 from explorer.ui.views.segments import Choice, Segments
 from explorer.ui.views.sheet import Sheet
 from explorer.ui.views.shown import selected_row
@@ -33,7 +33,7 @@ class ValuesView(View):
 
     watches: ClassVar[tuple[str, ...]] = ("configured", "snapshot", "cursor", "selection", "inputs")
     name = "Values"
-    smallest = (220, 100)
+    smallest = (220, 82)
     preferred = (330, 190)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -104,8 +104,7 @@ class ValuesView(View):
             row = selected_row(self.state)
             assert row is not None
             tokens = self.state.inputs.q_tokens if self.state.inputs else ()
-            said = ", ".join(f"{name} {text}".strip() for name, text in row_lines(self.state)[:3])
-            return f"Query row {token_name(tokens, row)}: {said}."
+            return row_sentence(self.state, token_name(tokens, row))
         ran = [value for value in snapshot.values if value.executed]
         return f"{len(ran)} of {plural(len(snapshot.values), 'value')} were computed in this step.{_worst(ran)}"
 

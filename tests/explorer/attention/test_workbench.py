@@ -22,7 +22,14 @@ def quiet(*_: object) -> None:
 
 def request(bench, **changes) -> Configure:
     fields = dict(
-        id=1, problem=bench.problem, blocks=BlockSizes(16, 8), kernel="flash", chip="v5e", q=bench.q, k=bench.k, v=bench.v
+        id=1,
+        problem=bench.problem,
+        blocks=BlockSizes(16, 8),
+        kernel="flash",
+        chip="v5e",
+        q=bench.q,
+        k=bench.k,
+        v=bench.v,
     )
     return Configure(**{**fields, **changes})
 
@@ -146,7 +153,10 @@ def test_inputs_are_kept_until_others_come(causal):
     [
         ({"kernel": "nosuch"}, "nosuch"),
         ({"chip": "v99"}, "v99"),
-        ({"q": np.zeros((1, 1, 40, 16), np.float32)}, r"q has shape \(1, 1, 40, 16\), the problem needs \(1, 2, 40, 16\)"),
+        (
+            {"q": np.zeros((1, 1, 40, 16), np.float32)},
+            r"q has shape \(1, 1, 40, 16\), the problem needs \(1, 2, 40, 16\)",
+        ),
         ({"kernel": "jax-flash"}, "jax-flash"),
     ],
 )

@@ -33,6 +33,12 @@ def _shape(*shape: int, dtype: Any = F32) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, dtype)
 
 
+def _by_rows(body: Callable[..., None], steps: Any, rows: int, **options: Any) -> Callable[..., Any]:
+    """A call over blocks of 8 rows of one array of ``rows`` x 128, in and out."""
+    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    return pl.pallas_call(body, grid=(steps,), in_specs=[spec], out_specs=spec, out_shape=_shape(rows, 128), **options)
+
+
 def scratch_matmul() -> Case:
     """Accumulates in scratch; names its stages; y has a squeezed dimension."""
 
@@ -56,10 +62,7 @@ def scratch_matmul() -> Case:
     call = pl.pallas_call(
         body,
         grid=(2, 3),
-        in_specs=[
-            pl.BlockSpec((8, 128), lambda i, j: (i, j)),
-            pl.BlockSpec((None, 8, 128), lambda i, j: (0, j, 0)),
-        ],
+        in_specs=[pl.BlockSpec((8, 128), lambda i, j: (i, j)), pl.BlockSpec((None, 8, 128), lambda i, j: (0, j, 0))],
         out_specs=pl.BlockSpec((8, 8), lambda i, j: (i, 0)),
         out_shape=_shape(16, 8),
         scratch_shapes=[pltpu.VMEM((8, 8), F32)],
@@ -81,10 +84,7 @@ def output_matmul() -> Case:
     call = pl.pallas_call(
         body,
         grid=(2, 3, 4),
-        in_specs=[
-            pl.BlockSpec((16, 128), lambda i, j, k: (i, k)),
-            pl.BlockSpec((128, 128), lambda i, j, k: (k, j)),
-        ],
+        in_specs=[pl.BlockSpec((16, 128), lambda i, j, k: (i, k)), pl.BlockSpec((128, 128), lambda i, j, k: (k, j))],
         out_specs=pl.BlockSpec((16, 128), lambda i, j, k: (i, j)),
         out_shape=_shape(32, 384),
     )
@@ -107,9 +107,7 @@ def loops() -> Case:
         _, value = jax.lax.while_loop(lambda c: jnp.max(c[1]) < 50.0, lambda c: (c[0] + 1, c[1] * 1.5), (0, value))
         o_ref[...] = value
 
-    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
-    call = pl.pallas_call(body, grid=(3,), in_specs=[spec], out_specs=spec, out_shape=_shape(24, 128))
-    return Case(call, (np.abs(_normal(24, 128)) + 1.0,))
+    return Case(_by_rows(body, 3, 24), (np.abs(_normal(24, 128)) + 1.0,))
 
 
 def partial_blocks() -> Case:
@@ -145,10 +143,7 @@ def prefetched() -> Case:
         num_scalar_prefetch=1,
         grid=(5,),
         in_specs=[pl.BlockSpec((None, 8, 128), lambda i, table: (table[i], 0, 0))],
-        out_specs=[
-            pl.BlockSpec((8, 128), lambda i, table: (i, 0)),
-            pl.BlockSpec((8, 128), lambda i, table: (0, 0)),
-        ],
+        out_specs=[pl.BlockSpec((8, 128), lambda i, _: (i, 0)), pl.BlockSpec((8, 128), lambda i, _: (0, 0))],
     )
     call = pl.pallas_call(body, grid_spec=spec, out_shape=[_shape(40, 128), _shape(8, 128)])
     return Case(call, (jnp.array([2, 2, 0, 1, 2], jnp.int32), _normal(3, 8, 128)))
@@ -158,13 +153,8 @@ def comes_back() -> Case:
     """Leaves its output blocks and adds to them later (the interpreter allows it, a TPU does not)."""
 
     def body(x_ref, o_ref):
-        @pl.when(pl.program_id(0) == 0)
-        def _():
-            o_ref[...] = x_ref[...]
-
-        @pl.when(pl.program_id(0) > 0)
-        def _():
-            o_ref[...] = o_ref[...] * 0.5 + x_ref[...]
+        first = pl.program_id(0) == 0
+        o_ref[...] = jnp.where(first, x_ref[...], o_ref[...] * 0.5 + x_ref[...])
 
     call = pl.pallas_call(
         body,
@@ -210,16 +200,7 @@ def aliased() -> Case:
         def _():
             o_ref[0:4, :] = x_ref[0:4, :] * -1.0
 
-    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
-    call = pl.pallas_call(
-        body,
-        grid=(3,),
-        in_specs=[spec],
-        out_specs=spec,
-        out_shape=_shape(24, 128),
-        input_output_aliases={0: 0},
-    )
-    return Case(call, (_normal(24, 128),))
+    return Case(_by_rows(body, 3, 24, input_output_aliases={0: 0}), (_normal(24, 128),))
 
 
 def batched() -> Case:
@@ -228,9 +209,7 @@ def batched() -> Case:
     def body(x_ref, o_ref):
         o_ref[...] = x_ref[...] * (pl.program_id(0) + 1).astype(F32)
 
-    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
-    call = pl.pallas_call(body, grid=(2,), in_specs=[spec], out_specs=spec, out_shape=_shape(16, 128))
-    return Case(jax.vmap(call), (_normal(3, 16, 128),))
+    return Case(jax.vmap(_by_rows(body, 2, 16)), (_normal(3, 16, 128),))
 
 
 def half_precision() -> Case:
@@ -265,12 +244,7 @@ def dynamic_grid() -> Case:
     def body(x_ref, o_ref):
         o_ref[...] = x_ref[...] * pl.num_programs(0).astype(F32)
 
-    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
-
-    def function(x, length):
-        return pl.pallas_call(body, grid=(length,), in_specs=[spec], out_specs=spec, out_shape=_shape(32, 128))(x)
-
-    return Case(function, (_normal(32, 128), jnp.int32(3)))
+    return Case(lambda x, length: _by_rows(body, length, 32)(x), (_normal(32, 128), jnp.int32(3)))
 
 
 def scoped() -> Case:
@@ -283,9 +257,7 @@ def scoped() -> Case:
 
         pl.run_scoped(with_room, pltpu.VMEM((8, 128), F32))
 
-    spec = pl.BlockSpec((8, 128), lambda i: (i, 0))
-    call = pl.pallas_call(body, grid=(2,), in_specs=[spec], out_specs=spec, out_shape=_shape(16, 128))
-    return Case(call, (_normal(16, 128),))
+    return Case(_by_rows(body, 2, 16), (_normal(16, 128),))
 
 
 def overlapping() -> Case:
@@ -305,24 +277,12 @@ def overlapping() -> Case:
 
 
 ZOO = {
-    function.__name__: function
-    for function in (
-        scratch_matmul,
-        output_matmul,
-        loops,
-        partial_blocks,
-        prefetched,
-        comes_back,
-        memory_spaces,
-        aliased,
-        batched,
-        half_precision,
-        no_grid,
-        dynamic_grid,
-        scoped,
-        overlapping,
+    build.__name__: build
+    for build in (
+        scratch_matmul, output_matmul, loops, partial_blocks, prefetched, comes_back, memory_spaces, aliased, batched,
+        half_precision, no_grid, dynamic_grid, scoped, overlapping,
     )
-}
+}  # fmt: skip
 
 
 @pytest.fixture(params=list(ZOO))

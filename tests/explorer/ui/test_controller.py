@@ -38,26 +38,26 @@ def test_it_opens_in_the_middle_of_the_first_head(desk):
 
 def test_step_forward_and_back_skip_what_the_mask_empties(desk):
     start = desk.state.snapshot.step
-    desk.controller.go_to_step(0)
+    desk.controller.navigator.go_to_step(0)
     desk.settle()
     walked = [0]
     for _ in range(5):
-        desk.controller.forward()
+        desk.controller.navigator.forward()
         desk.settle()
         walked.append(desk.state.snapshot.step)
     computed = np.flatnonzero(desk.state.configured.timeline.computed)
     assert walked == list(computed[:6])
-    desk.controller.backward()
+    desk.controller.navigator.backward()
     desk.settle()
     assert desk.state.snapshot.step == computed[4]
     assert start > 0
 
 
 def test_every_skipped_tile_can_be_visited(desk):
-    desk.controller.visit_skipped = True
-    desk.controller.go_to_step(1)
+    desk.controller.navigator.visit_skipped = True
+    desk.controller.navigator.go_to_step(1)
     desk.settle()
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     desk.settle()
     assert desk.state.snapshot.step == 2
 
@@ -65,7 +65,7 @@ def test_every_skipped_tile_can_be_visited(desk):
 def test_scrubbing_shows_the_newest_and_never_starves(desk):
     before = len(sent(desk, GoTo))
     for step in range(10):
-        desk.controller.go_to_step(step)
+        desk.controller.navigator.go_to_step(step)
     assert len(sent(desk, GoTo)) == before + 1
     desk.client.answer()  # the step that was under way is shown
     assert desk.state.snapshot.step == 0
@@ -76,18 +76,18 @@ def test_scrubbing_shows_the_newest_and_never_starves(desk):
 
 def test_stages_move_without_asking_the_engine(desk):
     asked = len(desk.client.sent)
-    desk.controller.choose_grain("stage")
-    desk.controller.choose_stage(2)
+    desk.controller.navigator.choose_grain("stage")
+    desk.controller.navigator.choose_stage(2)
     assert desk.state.cursor.stage == 2
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     assert desk.state.cursor.stage == 3
     assert len(desk.client.sent) == asked
 
 
 def test_a_row_block_at_a_time_keeps_the_grain(desk):
-    desk.controller.go_to_step(0)
+    desk.controller.navigator.go_to_step(0)
     desk.settle()
-    desk.controller.move_by("row block", cursors.forward)
+    desk.controller.navigator.move_by("row block", cursors.forward)
     desk.settle()
     ends = np.flatnonzero(np.diff(desk.state.configured.timeline.row_block))
     assert desk.state.snapshot.step == ends[0]
@@ -96,13 +96,13 @@ def test_a_row_block_at_a_time_keeps_the_grain(desk):
 
 def test_another_head_brings_its_own_strips_and_matrix(desk):
     first = desk.state.strips
-    desk.controller.go_to_next_head(1)
+    desk.controller.navigator.go_to_next_head(1)
     desk.settle()
     assert desk.state.snapshot.head == 1
     assert desk.state.strips.head == 1
     assert desk.state.matrix.head == 1
     assert not np.array_equal(first.q, desk.state.strips.q)
-    desk.controller.go_to_next_head(1)
+    desk.controller.navigator.go_to_next_head(1)
     desk.settle()
     assert desk.state.snapshot.head == 1
 
@@ -111,7 +111,7 @@ def test_the_kernels_own_p_grows_with_the_steps(desk):
     desk.controller.choose_matrix("flash-probabilities")
     desk.settle()
     known = np.isfinite(desk.state.matrix.values).sum()
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     desk.settle()
     assert np.isfinite(desk.state.matrix.values).sum() > known
     assert desk.state.matrix.kind == "flash-probabilities"
@@ -119,7 +119,7 @@ def test_the_kernels_own_p_grows_with_the_steps(desk):
 
 def test_naive_pictures_are_asked_for_once_a_head(desk):
     asked = len(sent(desk, GetMatrix))
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     desk.settle()
     assert len(sent(desk, GetMatrix)) == asked
 
@@ -163,7 +163,7 @@ def test_bad_settings_are_said_in_one_line_and_the_last_picture_stays(desk, sett
     desk.controller.undo()
     desk.settle()
     assert desk.state.message_kind != "error"
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     desk.settle()
     assert desk.state.snapshot.step != before.step
 
@@ -182,12 +182,12 @@ def test_kernels_without_a_grid_show_naive_and_say_why(make_desk):
     assert desk.state.snapshot is None
     assert desk.state.matrix is not None
     assert "no Pallas kernel" in desk.state.configured.reason_not_driven
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     assert desk.state.snapshot is None
 
 
 def test_an_engine_that_dies_is_started_again_and_goes_on_at_the_same_step(desk):
-    desk.controller.go_to_step(9)
+    desk.controller.navigator.go_to_step(9)
     desk.settle()
     desk.client.die("The engine was killed (signal 9).")
     desk.qtbot.waitUntil(lambda: desk.client.starts == 2)
@@ -197,7 +197,7 @@ def test_an_engine_that_dies_is_started_again_and_goes_on_at_the_same_step(desk)
     desk.client.answer_all()
     desk.qtbot.waitUntil(lambda: not desk.controller._talk.busy("configure", "goto"))
     assert desk.state.snapshot.step == 9
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     desk.settle()
     assert desk.state.snapshot.step > 9
 
@@ -225,7 +225,7 @@ def test_an_engine_that_hangs_on_new_settings_comes_back_with_the_last_good_ones
 def test_measuring_waits_for_quiet_and_gives_way(desk):
     desk.qtbot.waitUntil(lambda: bool(sent(desk, Measure)), timeout=5000)
     measure = sent(desk, Measure)[-1]
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     assert Cancel(id=0, target=measure.id) in desk.client.sent
     desk.settle()
     desk.qtbot.waitUntil(lambda: len(sent(desk, Measure)) > 1, timeout=5000)
@@ -235,10 +235,10 @@ def test_measuring_waits_for_quiet_and_gives_way(desk):
 
 
 def test_playing_runs_to_the_end_and_stops(desk):
-    desk.controller.go_to_step(desk.state.configured.steps - 3)
+    desk.controller.navigator.go_to_step(desk.state.configured.steps - 3)
     desk.settle()
-    desk.controller.set_speed(200.0)
-    desk.controller.play(True)
+    desk.controller.navigator.set_speed(200.0)
+    desk.controller.navigator.play(True)
 
     def ended() -> bool:
         desk.client.answer_all()
@@ -251,10 +251,10 @@ def test_playing_runs_to_the_end_and_stops(desk):
 def test_selection_goes_with_its_head(desk):
     desk.controller.select(5, 3)
     assert (desk.state.selection.row, desk.state.selection.column) == (5, 3)
-    desk.controller.forward()
+    desk.controller.navigator.forward()
     desk.settle()
     assert desk.state.selection.row == 5
-    desk.controller.go_to_head(0, 1)
+    desk.controller.navigator.go_to_head(0, 1)
     desk.settle()
     assert desk.state.selection.row is None
 

@@ -74,9 +74,10 @@ def test_flash_tiles_that_are_not_computed_are_blank_and_no_nan(view, scene, pai
     assert blank.saturation() < 40
 
 
-def test_a_matrix_older_than_the_snapshot_is_not_read_as_nan(view, scene, paint):
-    newer = scene.state(3, kind="flash-probabilities")
-    view.show_state(replace(newer, matrix=scene.matrix("flash-probabilities", 2)))
+@pytest.mark.parametrize("said", [True, False])
+def test_a_matrix_older_than_the_snapshot_is_not_read_as_nan(view, scene, paint, said):
+    newer, older = scene.state(3, kind="flash-probabilities"), scene.matrix("flash-probabilities", 2)
+    view.show_state(replace(newer, matrix=older if said else msgspec.structs.replace(older, step=-1)))
     _, texts = paint(view, on_screen=True)
     assert "NaN" not in {placed.text for placed in texts}
 
@@ -185,7 +186,7 @@ def test_tip_gives_the_exact_value_tokens_and_step(view, scene):
     assert "query 20 “hangat”" in tip
     assert "key 3 “duduk”" in tip
     assert str(np.float32(scene.probabilities[20, 3])) in tip
-    assert "computed in grid step 2" in tip
+    assert "computed in grid step 3" in tip
     assert "skipped" in view.tip_at(QPointF(middle(view, 2, 25)))
     assert "masked" in view.tip_at(QPointF(middle(view, 2, 5)))
 
@@ -253,6 +254,7 @@ def test_a_difference_is_known_once_its_rows_are_finished(view, scene, paint):
         view.show_state(replace(state, matrix=nan_below))
         _, texts = paint(view, on_screen=True)
         assert ("NaN" in {placed.text for placed in texts}) == marked
+        assert ("NaN" if marked else "not computed yet") in view.tip_at(QPointF(middle(view, 20, 3)))
 
 
 def test_a_kernel_without_known_tiles_claims_nothing(view, scene, paint):

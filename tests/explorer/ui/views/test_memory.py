@@ -67,13 +67,11 @@ def test_slots_say_what_they_hold(scene, step, stage, expected):
 
 
 def test_the_sentence_counts_what_has_moved(view, scene):
-    assert view.sentence().startswith(
-        "This step moves K[1], V[1], O[1]: 24.0 KiB. 32.0 KiB of 64.0 KiB have moved so far"
-    )
+    assert view.sentence() == "Moves K[1], V[1], O[1]: 24.0 KiB. So far 32.0 KiB of 64.0 KiB; naive moves 96.0 KiB."
     view.show_state(scene.state(3, stage=4))
-    assert view.sentence().startswith("This step moves K[1], V[1]: 16.0 KiB. 24.0 KiB of 64.0 KiB have")
+    assert view.sentence().startswith("Moves K[1], V[1]: 16.0 KiB. So far 24.0 KiB of 64.0 KiB;")
     view.show_state(scene.state(3, stage=1))
-    assert view.sentence().startswith("This step moves nothing.")
+    assert view.sentence().startswith("Moves nothing. So far 8.00 KiB of 64.0 KiB;")
 
 
 def test_vmem_stands_against_the_scoped_limit_and_names_the_physical_size(view, paint):

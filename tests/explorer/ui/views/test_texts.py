@@ -18,14 +18,16 @@ SIZES = [
     (MemoryView, (330, 270)),
     (MemoryView, (460, 400)),
     (MemoryView, (330, 212)),
+    (MemoryView, (300, 180)),
     (SoftmaxView, (330, 200)),
     (SoftmaxView, (240, 170)),
-    (SoftmaxView, (330, 126)),
+    (SoftmaxView, (330, 112)),
     (ValuesView, (330, 190)),
-    (ValuesView, (330, 100)),
+    (ValuesView, (330, 82)),
     (TimelineView, (620, 130)),
     (TimelineView, (1100, 180)),
     (StagesView, (210, 440)),
+    (StagesView, (180, 620)),
 ]
 SHAPES = {
     "square": {},

@@ -117,12 +117,14 @@ def test_every_step_of_a_long_run_is_on_show_when_it_is_current(scenes, view):
 
 def test_the_sentence_says_that_it_is_a_model(view):
     said = view.sentence()
-    assert said.startswith("Grid step 9 (0–15): its loads take 20.5 ns")
+    assert said.startswith("Grid step 10 of 16: its loads take 20.5 ns")
     assert "compute takes 50.0 ns" in said
     assert said.endswith("modelled for v5e, not measured.")
+    view.show_state(view.scene.state(3))
+    assert view.sentence().startswith("Grid step 4 of 16: it loads nothing; its tile is skipped. The whole run")
 
 
 def test_the_tip_of_a_skipped_step(view):
     plan = view.plan_in(QRectF(view.rect()))
     time = (view.schedule.compute_start[3] + view.schedule.compute_end[3]) / 2
-    assert "grid step 3, skipped" in view.tip_at(QPoint(round(plan.x_of(time)), 60))
+    assert "grid step 4, skipped" in view.tip_at(QPoint(round(plan.x_of(time)), 60))

@@ -117,7 +117,23 @@ def test_dark_ground_under_the_table(view):
     assert image.pixelColor(image.width() - 4, image.height() - 14).name() == DARK.panel
 
 
-def test_the_sentence_names_the_row_and_its_numbers(view):
-    assert view.sentence().startswith("Query row 20 “hangat”: m +")
+def test_the_sentence_says_what_happened_to_the_row(view, scene):
+    softmax = scene.softmax(1, 1)
+    m0, m1 = (f"{part[4]:.4g}".replace("-", "−") for part in (softmax.m_before, softmax.m_after))
+    rose = f"Row 20 “hangat”: m rose from {m0} to {m1}, so l and acc were scaled by {softmax.alpha[4]:.3f}"
+    assert view.sentence().startswith(rose)
+    still = int(np.flatnonzero(softmax.m_after == softmax.m_before)[0])
+    view.show_state(scene.state(3, row=16 + still))
+    assert f"m stayed at {softmax.m_after[still]:.4g}, so nothing was rescaled" in view.sentence()
+    view.show_state(scene.state(3, row=20, stage=2))
+    assert view.sentence().startswith(f"Row 20 “hangat”: m is {m0} and l ")
+    view.show_state(scene.state(0, row=3))
+    assert view.sentence().startswith("Row 3 “duduk” saw its first keys: m is now ")
+    nothing = np.full(16, -np.inf, np.float32)
+    view.show_state(scene.state(0, row=3, softmax=msgspec.structs.replace(scene.softmax(0, 0), m_after=nothing)))
+    assert view.sentence() == "Row 3 “duduk” has seen no key yet: m is −∞ and l 0."
+
+
+def test_the_sentence_of_the_values(view):
     view.show_page("values")
     assert view.sentence() == "2 of 3 values were computed in this step. All are finite."
