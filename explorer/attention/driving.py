@@ -10,12 +10,18 @@ from explorer.engine.progress import Progress
 from explorer.link.messages import StepTiming
 
 REPEATS = 5
+STEPS_FILLED = 2048
+"""Grid steps before the row block on screen that are run so that the output so far is whole."""
 
 
 def record_at(driven: Driven, step: int, progress: Progress) -> StepRecord:
     """Run (or re-run) one grid step. Raises WorkbenchError for a step outside the run."""
     if not 0 <= step < driven.steps:
         raise WorkbenchError("input", f"step {step} is outside this run, which has steps 0 to {driven.steps - 1}")
+    first, _ = driven.head_steps(step)
+    begin, _ = driven.driver.row_block_of(step)
+    if begin - first <= STEPS_FILLED:
+        driven.driver.ensure_outputs(first, begin, progress)
     return driven.driver.step(step, progress)
 
 

@@ -52,8 +52,12 @@ class Moment:
     @cached_property
     def row_block_steps(self) -> np.ndarray:
         """Grid steps of this row block, in order."""
-        start = self.step - self.place[3]
+        start = self.first_step_of(self.place[2])
         return np.arange(start, start + self.driven.tile_states.shape[3])
+
+    def first_step_of(self, q_block: int) -> int:
+        """First grid step of another row block of this head."""
+        return self.step - self.place[3] + (q_block - self.place[2]) * self.driven.tile_states.shape[3]
 
     @cached_property
     def seen_before(self) -> int:

@@ -54,13 +54,15 @@ def _fill_written(moment: Moment, so_far: OutputSoFar) -> None:
     if written.stop == 0:
         return
     name = moment.driven.lens.refs["o"]
-    first, _ = moment.driven.head_steps(moment.step)
-    outputs = moment.driven.driver.outputs_so_far(first, int(moment.row_block_steps[0]))
+    before = int(moment.row_block_steps[0])
+    outputs = moment.driven.driver.outputs_so_far(before, before)
     so_far.values[written] = outputs[name][batch, head, written]
-    so_far.done[written] = WRITTEN
     block_q = moment.subject.blocks.block_q
     for start in range(0, written.stop, block_q):
-        _judge(moment, so_far, slice(start, start + block_q))
+        rows = slice(start, start + block_q)
+        if moment.driven.driver.is_known(name, moment.first_step_of(start // block_q)):
+            so_far.done[rows] = WRITTEN
+            _judge(moment, so_far, rows)
 
 
 def _fill_current(moment: Moment, so_far: OutputSoFar) -> None:
@@ -83,6 +85,8 @@ def _fill_current(moment: Moment, so_far: OutputSoFar) -> None:
 
 def _judge(moment: Moment, so_far: OutputSoFar, rows: slice) -> None:
     batch, head, _, _ = moment.place
+    if not moment.subject.references.affordable:
+        return
     expected, lse = moment.subject.references.finished_rows(batch, head, rows)
     so_far.error_float64[rows] = _where_seen(row_errors(so_far.values[rows], expected), lse)
     naive = moment.subject.references.naive(batch, head)

@@ -18,6 +18,9 @@ from kernels.problem import AttentionProblem
 NAIVE_BUDGET_BYTES = 1 << 30
 """S and P of one head together; above it the explorer does not ask for naive attention."""
 
+JUDGED_PAIRS = 1 << 26
+"""Pairs of a head up to which every finished row is held against float64 while stepping."""
+
 
 class NaiveHead(NamedTuple):
     """float32 o (q_len, head_dim), scores and probabilities (q_len, kv_len) of one head, from XLA."""
@@ -69,6 +72,11 @@ class References:
         """The same for all heads at once, as a full naive run holds them."""
         heads = self.problem.batch * self.problem.heads
         return _over_budget(2 * 4 * heads * self.problem.q_len * self.problem.kv_len, f"{heads} heads")
+
+    @property
+    def affordable(self) -> bool:
+        """Whether finished rows are judged while stepping: a row block of a very long run would take seconds."""
+        return self.problem.q_len * self.problem.kv_len <= JUDGED_PAIRS
 
     def naive(self, batch: int, head: int) -> NaiveHead | None:
         """Naive attention of one head; None above the budget."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -93,14 +93,14 @@ def _names(kernel: Any, mapping: Any) -> tuple[str, ...]:
 
 
 def _operands(mapping: Any, names: Sequence[str]) -> tuple[Operand, ...]:
-    directions = ["in"] * mapping.num_inputs + ["out"] * mapping.num_outputs
+    directions: list[Literal["in", "out"]] = ["in"] * mapping.num_inputs + ["out"] * mapping.num_outputs
     return tuple(
         _operand(block, name, direction)
         for block, name, direction in zip(mapping.block_mappings, names, directions, strict=False)
     )
 
 
-def _operand(block: Any, name: str, direction: str) -> Operand:
+def _operand(block: Any, name: str, direction: Literal["in", "out"]) -> Operand:
     dimensions = internals.block_dimensions(block)
     for kind, _ in dimensions:
         if kind not in _KNOWN_DIMENSIONS:

@@ -124,6 +124,10 @@ class Driver:
             self._advance(carry, max(first, done), last + 1, progress)
             done = last + 1
 
+    def is_known(self, name: str, step: int) -> bool:
+        """Whether the block of an output that ``step`` works on has been run to its end. Raises ValueError."""
+        return self._store.is_known([item.name for item in self.program.outputs].index(name), step)
+
     def run(self, progress: Progress = silent) -> Any:
         """Drive every step and return what the captured function returns, as it returns it."""
         self.ensure_outputs(0, self.program.steps, progress)

@@ -8,7 +8,7 @@ contraction, the plain call, the driven run and the probed step give the same bi
 from __future__ import annotations
 
 import platform
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 
 NO_CONTRACTION = "--xla_cpu_max_isa=AVX"
 """AVX is the newest x86 instruction set without fused multiply-add."""
@@ -24,3 +24,8 @@ def ask_for_exact_bits(environment: MutableMapping[str, str], machine: str | Non
         return False
     environment["XLA_FLAGS"] = f"{flags} {NO_CONTRACTION}".strip()
     return True
+
+
+def in_force(environment: Mapping[str, str]) -> bool:
+    """Whether a process of this environment compiles without contraction."""
+    return NO_CONTRACTION in environment.get("XLA_FLAGS", "")

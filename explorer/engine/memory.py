@@ -6,7 +6,7 @@ import resource
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -25,7 +25,7 @@ class VmemBuffer:
     """
 
     name: str
-    kind: str
+    kind: Literal["block", "scratch"]
     shape: tuple[int, ...]
     dtype: Any
     slots: int
@@ -49,7 +49,7 @@ def vmem_buffers(program: Program) -> list[VmemBuffer]:
     return blocks + scratch
 
 
-def _buffer(name: str, kind: str, shape: tuple[int, ...], dtype: Any, slots: int) -> VmemBuffer:
+def _buffer(name: str, kind: Literal["block", "scratch"], shape: tuple[int, ...], dtype: Any, slots: int) -> VmemBuffer:
     logical = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     return VmemBuffer(name, kind, shape, dtype, slots, slots * logical, slots * padded_bytes(shape, dtype))
 

@@ -74,6 +74,10 @@ class OutputStore:
         """A finished run's block, in the shape of the kernel's reference."""
         return self._blocks[output][run].reshape(self.runs[output].operand.ref_shape)
 
+    def is_known(self, output: int, step: int) -> bool:
+        """Whether the run of an output's block that ``step`` belongs to has been finished."""
+        return bool(self._known[output][self.runs[output].run_of[step]])
+
     def missing(self, start: int, stop: int) -> list[tuple[int, int]]:
         """(first, last) steps of runs that end in steps start..stop-1 and are not known, in order."""
         found: set[tuple[int, int]] = set()

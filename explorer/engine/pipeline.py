@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class BlockTransfer:
 
     operand: str
     block: tuple[int, ...]
-    direction: str
+    direction: Literal["in", "out"]
     slot: int
     bytes: int
     logical_bytes: int
@@ -60,7 +60,7 @@ class SlotState:
     operand: str
     slot: int
     block: tuple[int, ...] | None
-    state: str
+    state: Literal["empty", "in use", "loading", "held", "storing"]
 
 
 class Pipeline:

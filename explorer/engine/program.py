@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class Operand:
     """
 
     name: str
-    direction: str
+    direction: Literal["in", "out"]
     shape: tuple[int, ...]
     dtype: np.dtype
     block_shape: tuple[int, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from explorer.engine import exact_bits
 from explorer.engine.driver import Driver
 from explorer.engine.progress import Progress, silent
 
@@ -45,7 +47,8 @@ def where_it_ran(interpreted: bool) -> str:
     device = jax.devices()[0]
     if device.platform != "tpu":
         name = device.platform.upper()
-        return f"Pallas interpreter on {name}: not TPU speed" if interpreted else f"XLA on {name}"
+        plain = f"XLA on {name}, no fused multiply-add" if exact_bits.in_force(os.environ) else f"XLA on {name}"
+        return f"Pallas interpreter on {name}: not TPU speed" if interpreted else plain
     kind = device.device_kind.replace("TPU ", "").replace(" lite", "e")
     return f"Pallas interpreter on TPU {kind}: not TPU speed" if interpreted else f"compiled on TPU {kind}"
 

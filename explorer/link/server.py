@@ -21,6 +21,7 @@ from typing import BinaryIO, NoReturn, Protocol, cast
 import msgspec
 
 from explorer.attention.errors import Cancelled, WorkbenchError
+from explorer.engine import exact_bits
 from explorer.link import codec
 from explorer.link.inbox import Inbox
 from explorer.link.messages import (
@@ -229,6 +230,7 @@ def serve(
 
 def jax_hello() -> Hello:
     """The first message: which JAX, on what. Imports JAX and starts its backend (JAX_PLATFORMS is the user's)."""
+    exact_bits.ask_for_exact_bits(os.environ)
     import jax
 
     device = jax.devices()[0]

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QMenu, QSizePolicy, QToolButton, QWidget
 
 from explorer.ui import icons, style
@@ -43,11 +43,16 @@ class MenuChip(QToolButton):
     chosen = Signal(object)
 
     def __init__(
-        self, name: str, choices: Callable[[], Sequence[Choice]], elastic: bool = False, parent: QWidget | None = None
+        self,
+        name: str,
+        choices: Callable[[], Sequence[Choice]],
+        elastic: bool = False,
+        key: str = "",
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("chip")
-        self._elastic = elastic
+        self._elastic, self._key = elastic, key
         self.name, self.value, self._theme = name, "", LIGHT
         self._choices = choices
         self._current: Any = None
@@ -59,11 +64,13 @@ class MenuChip(QToolButton):
         menu.setToolTipsVisible(True)
         menu.aboutToShow.connect(self._fill)
         self.setMenu(menu)
+        if key:
+            QShortcut(QKeySequence(key), self, self.showMenu)
 
     def show_value(self, current: Any, text: str, tip: str = "") -> None:
         """The value in force, in words; ``tip`` explains it."""
         self._current = current
-        self.setToolTip(tip or f"{self.name}: {text}")
+        self.setToolTip(_with_key(tip or f"{self.name}: {text}", self._key))
         if text != self.value:
             self.value = text
             self.setAccessibleName(f"{self.name} {text}")
@@ -142,14 +149,20 @@ class FieldChip(QFrame):
     invalid = Signal(str)
 
     def __init__(
-        self, name: str, read: Callable[[str], Any], tip: str, steps: Sequence[int] = (), parent: QWidget | None = None
+        self,
+        name: str,
+        read: Callable[[str], Any],
+        tip: str,
+        steps: Sequence[int] = (),
+        key: str = "",
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("field")
         self.name, self._read, self._steps = name, read, tuple(steps)
         self.edit = QLineEdit()
         self.edit.setAccessibleName(name)
-        self.edit.setToolTip(tip)
+        self.edit.setToolTip(_with_key(tip, key))
         self.edit.installEventFilter(self)
         label = QLabel(name)
         label.setObjectName("label")
@@ -160,6 +173,12 @@ class FieldChip(QFrame):
         layout.setSpacing(_GAP)
         layout.addWidget(label)
         layout.addWidget(self.edit)
+        self._note = QLabel()
+        self._note.setObjectName("label")
+        self._note.hide()
+        layout.addWidget(self._note)
+        if key:
+            QShortcut(QKeySequence(key), self, self._take_focus)
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pause = QTimer(self)
@@ -172,8 +191,10 @@ class FieldChip(QFrame):
         self.edit.editingFinished.connect(self._finish)
         self._fit()
 
-    def show_value(self, text: str, placeholder: str = "") -> None:
-        """The value in force; text that is being typed is left alone."""
+    def show_value(self, text: str, placeholder: str = "", note: str = "") -> None:
+        """The value asked for; text that is being typed is left alone. ``note`` says what became of it."""
+        self._note.setText(note)
+        self._note.setVisible(bool(note))
         if self.edit.placeholderText() != placeholder:
             self.edit.setPlaceholderText(placeholder)
             self._fit()
@@ -181,6 +202,10 @@ class FieldChip(QFrame):
             self._shown = text
             self.edit.setText(text)
             self._mark(bad=False)
+
+    def _take_focus(self) -> None:
+        self.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.edit.selectAll()
 
     def _fit(self) -> None:
         text = self.edit.text() or self.edit.placeholderText()
@@ -229,3 +254,9 @@ class FieldChip(QFrame):
         if fits:
             self.edit.setText(str(fits[0] if by > 0 else fits[-1]))
             self._pause.start()
+
+
+def _with_key(tip: str, key: str) -> str:
+    """The tip, its first line ending in the key."""
+    first, line, rest = tip.partition("\n")
+    return f"{first} ({key}){line}{rest}" if key else tip

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 
 from explorer.session.state import StepState
 from explorer.ui import icons
+from explorer.ui.icon_button import IconButton
 from explorer.ui.theme import LIGHT, Theme
 
 BUSY_AFTER_MS = 350
@@ -32,7 +33,8 @@ class MessageBar(QFrame):
         self.stop = QPushButton("Stop")
         self.stop.setToolTip("Stop what is under way; an engine that does not stop is ended and started again (Esc)")
         self.stop.clicked.connect(self.stop_requested)
-        self.close_button = QToolButton()
+        self.close_button = IconButton("close")
+        self.close_button.setFixedSize(28, 28)
         self.close_button.setToolTip("Put this message away")
         self.close_button.setAccessibleName("Put this message away")
         self.close_button.clicked.connect(self.dismissed)
@@ -67,7 +69,7 @@ class MessageBar(QFrame):
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
-        self.close_button.setIcon(icons.icon("close", theme))
+        self.close_button.set_theme(theme)
         self._dress()
 
     def _dress(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ _FIELDS = (
 _MENUS: tuple[tuple[str, str, Sequence[str], str], ...] = (
     ("dtype", "dtype", DTYPES, "Of q, k, v and o; softmax and accumulation are float32"),
     ("empty_rows", "empty rows", EMPTY_ROWS, "What a row that sees no key gives"),
-    ("layout", "file layout", LAYOUTS, "Order of the dimensions in a file: batch, heads, length, dim or batch, length, …"),
+    ("layout", "file layout", LAYOUTS, "Order of a file's dimensions: batch, heads, length, dim, or length before heads"),
 )
 _WORDS = {"zero": "0", "mean-v": "mean of V", "nan": "NaN"}
 
@@ -42,10 +43,7 @@ class MoreSettings(QFrame):
         super().__init__(parent, Qt.WindowType.Popup)
         self.setObjectName("popover")
         self.fields = {name: FieldChip("", read, tip) for name, _, read, tip in _FIELDS}
-        self.menus = {
-            name: MenuChip("", lambda values=values: [Choice(v, _WORDS.get(v, v)) for v in values])
-            for name, _, values, _ in _MENUS
-        }
+        self.menus = {name: MenuChip("", functools.partial(_choices, values)) for name, _, values, _ in _MENUS}
         self._invalid = QLabel()
         self._invalid.setObjectName("invalid")
         self._invalid.setWordWrap(True)
@@ -94,6 +92,10 @@ class MoreSettings(QFrame):
         self._invalid.setText(problem)
         self._invalid.setVisible(bool(problem))
         self.adjustSize()
+
+
+def _choices(values: Sequence[str]) -> list[Choice]:
+    return [Choice(value, _WORDS.get(value, value)) for value in values]
 
 
 def _in_force(name: str, problem: AttentionProblem | None) -> str:

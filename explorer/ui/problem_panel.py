@@ -141,7 +141,8 @@ class ProblemPanel(QWidget):
 
     def _fill(self, configured: Configured) -> None:
         while self._grid.count():
-            widget = self._grid.takeAt(0).widget()
+            item = self._grid.takeAt(0)
+            widget = item.widget() if item is not None else None
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()

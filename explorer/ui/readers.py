@@ -45,4 +45,4 @@ def window(text: str) -> tuple[int | None, int | None] | None:
     try:
         return parse_window(text)
     except ConfigurationError as error:
-        raise ValueError(f"'{text}' is not LEFT,RIGHT in keys, for example 128,0; the last good setting stays") from error
+        raise ValueError(f"'{text}' is not LEFT,RIGHT in keys, like 128,0; the last good setting stays") from error

@@ -101,7 +101,7 @@ def _vmem(configured: Configured | None, snapshot: Snapshot | None) -> Readout:
 
 
 def _hbm(configured: Configured | None, snapshot: Snapshot | None) -> Readout:
-    tip = "Transfers between HBM and VMEM up to this step and in the whole run, from the index maps, as laid out in tiles."
+    tip = "Transfers between HBM and VMEM up to this step and in the whole run, from the index maps, laid out in tiles."
     if configured is None:
         return Readout("HBM moved", UNKNOWN, tip=tip)
     memory = configured.memory

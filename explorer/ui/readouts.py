@@ -12,7 +12,7 @@ from explorer.ui.flow import Flow
 from explorer.ui.readout_texts import Readout, engine_text, readouts, where_it_ran
 from explorer.ui.theme import LIGHT, Theme
 
-_BADGE_TIP = "Where the kernel runs. Times are those of this place; only a compiled run on a TPU says anything of a TPU."
+_BADGE_TIP = "Where the kernel runs: times are those of this place, and a TPU's only where it says so"
 _ENGINE_TIP = "The process that runs the kernel, and the memory it holds (resident set)"
 
 

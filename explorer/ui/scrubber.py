@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QWidget
 
 from explorer.link.messages import Configured
@@ -17,7 +27,7 @@ MOST_TICKS = 0.2
 
 
 class Scrubber(QAbstractSlider):
-    """``step_requested``: the user wants a grid step (from 0), by pointer or key. ``show_run`` and ``show_step`` are silent."""
+    """``step_requested``: the user wants a grid step (from 0), by pointer or key. Showing a run or a step is silent."""
 
     step_requested = Signal(int)
 
@@ -185,7 +195,7 @@ def computed_spans(computed: np.ndarray, width: int) -> list[tuple[float, float]
 
 
 def tick_places(row_block: np.ndarray, width: int) -> list[float]:
-    """Where a row block begins, in pixels: int (steps,), the last step at ``width``; none where they would run together."""
+    """Where row blocks (int (steps,)) begin, in pixels, the last step at ``width``; none where they would run together."""
     starts = np.flatnonzero(np.diff(row_block)) + 1
     if not len(starts) or len(starts) > MOST_TICKS * width:
         return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
@@ -30,6 +32,7 @@ class StepPage(QWidget):
     def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("page")
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # holds the focus at first, so that no control looks chosen
         self._controller = controller
         self.settings = SettingsBar()
         self.messages = MessageBar()
@@ -55,7 +58,7 @@ class StepPage(QWidget):
             self.panels[name].set_sentence(view.sentence())
 
     def set_theme(self, theme: Theme) -> None:
-        parts = (self.settings, self.messages, self.problem, self.transport, self.readouts)
+        parts: tuple[Any, ...] = (self.settings, self.messages, self.problem, self.transport, self.readouts)
         for part in (*parts, *self.views.values(), *self.panels.values()):
             part.set_theme(theme)
 
@@ -88,11 +91,11 @@ class StepPage(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(2 * SPACING, SPACING, 2 * SPACING, SPACING)
         outer.setSpacing(SPACING)
-        for widget in (self.settings, self.messages):
-            outer.addWidget(widget)
+        outer.addWidget(self.settings)
+        outer.addWidget(self.messages)
         outer.addWidget(columns, 1)
-        for widget in (self.transport, self.readouts):
-            outer.addWidget(widget)
+        outer.addWidget(self.transport)
+        outer.addWidget(self.readouts)
 
     def _softmax_and_values(self) -> PanelPair:
         splitter = self._splitter("softmax and values", Qt.Orientation.Vertical)

@@ -92,10 +92,12 @@ QLabel#muted, QLabel#sentence {{ color: {muted}; font-size: {small}px; }}
 QLabel#label {{ color: {muted}; }}
 QLabel#wordmark {{ font-size: 16px; font-weight: 700; color: {text}; }}
 QLabel#invalid {{ color: {wrong}; font-size: {small}px; }}
-QLabel#badge {{ background: {caution}; color: {caution_text}; border-radius: 4px; padding: 0 4px; font-size: {small}px; }}
+QLabel#badge {{ background: {caution}; color: {caution_text}; border-radius: 4px; padding: 0 4px;
+    font-size: {small}px; }}
 QFrame#notice {{ background: {panel}; border: 1px solid {border}; border-left: 4px solid {focus}; }}
 QFrame#notice[kind="error"] {{ border-left-color: {wrong}; }}
-QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 3px; color: {text}; }}
+QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 3px;
+    color: {text}; }}
 QToolButton:hover {{ background: {faint}; }}
 QToolButton:focus {{ border: 2px solid {focus}; padding: 2px; }}
 QToolButton:disabled {{ color: {muted}; }}

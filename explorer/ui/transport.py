@@ -13,8 +13,7 @@ from explorer.ui.chips import Choice, MenuChip
 from explorer.ui.icon_button import IconButton
 from explorer.ui.scrubber import Scrubber
 from explorer.ui.theme import LIGHT, SPACING, Theme
-from explorer.ui.views.segments import Choice as Segment
-from explorer.ui.views.segments import Segments
+from explorer.ui.views.segments import Choice as Segment, Segments
 from explorer.units import count_text, number_text
 
 BUTTONS = ("first", "row-back", "back", "play", "forward", "row-forward", "last")
@@ -158,7 +157,7 @@ def speed_text(steps_per_second: float) -> str:
 
 
 def place_text(state: StepState) -> tuple[str, str]:
-    """('grid step 13 of 36', 'head 7 · q block 3 · kv block 2'): steps are counted from 1, blocks from 0 as in Pallas."""
+    """('grid step 13 of 36', 'head 7 · q block 3 · kv block 2'): steps count from 1, blocks from 0 as in Pallas."""
     configured, cursor = state.configured, state.cursor
     if configured is None:
         return "", ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from PySide6.QtCore import QByteArray, QSettings, Qt
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeySequence
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow, QMenu, QWi
 from explorer.export.png import PictureError, picture, save_png
 from explorer.session import cursor as cursors
 from explorer.session.config import ConfigurationError, load, save
+from explorer.session.cursor import Grain
 from explorer.session.state import StepState
 from explorer.session.versions import versions
 from explorer.ui import icons, style
@@ -35,6 +37,7 @@ class Window(QMainWindow):
         self._settings = settings
         self.page = StepPage(controller)
         self.setCentralWidget(self.page)
+        self.page.setFocus()
         self.setAcceptDrops(True)
         self.setMinimumSize(*SMALLEST_SIZE)
         self.actions_by_id: dict[str, QAction] = {}
@@ -112,7 +115,7 @@ class Window(QMainWindow):
         if kind == "matrix":
             controller.choose_matrix(choice)  # type: ignore[arg-type]
         elif kind == "grain":
-            controller.navigator.choose_grain(choice)
+            controller.navigator.choose_grain(cast(Grain, choice))
         else:
             self._handlers(checked)[id_]()
 

@@ -13,6 +13,8 @@ from explorer.ui import readers
 from explorer.ui.settings import OPEN_FILE, SettingsBar
 from explorer.ui.theme import LIGHT
 
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+
 REFUSAL = "jax-splash needs block_kv to be a multiple of 128"
 KERNELS = KernelList(
     id=1, chips=("v5e", "v6e"),
@@ -99,8 +101,8 @@ def test_choosing_from_a_menu_is_a_change(bar):
 
 def test_mask_window_comes_with_keys_and_leaves_with_them(bar):
     spy = QSignalSpy(bar.changed)
-    entries(bar.mask)["window"].trigger()
-    entries(bar.mask)["none"].trigger()
+    entries(bar.mask_rule)["window"].trigger()
+    entries(bar.mask_rule)["none"].trigger()
     assert spy.at(0) == [{"mask": "window", "window": (128, 0)}]
     assert spy.at(1) == [{"mask": "none", "window": None}]
 
