@@ -15,6 +15,7 @@ from explorer.session.logs import log_fault, logging_to_file
 from explorer.session.session import Session
 from explorer.session.state import StepState
 from explorer.ui.bridge import local_or
+from explorer.ui.collector import Collector
 from explorer.ui.controller import Controller
 from explorer.ui.window import Window
 
@@ -33,9 +34,13 @@ def main(configuration: Configuration, file: str | None = None, engine: Sequence
     controller = Controller(Session(StepState(configuration=configuration)), local_or(engine))
     with logging_to_file(), _faults_in_words(controller):
         window = Window(controller, QSettings("Tilescope", "Tilescope"))
+        collector = Collector(window)
         window.show()
         controller.start()
-        return application.exec()
+        try:
+            return application.exec()
+        finally:
+            collector.stop()
 
 
 @contextlib.contextmanager

@@ -151,7 +151,7 @@ def _schedule(moment: Moment, memory: MemoryInfo) -> StageEvidence:
     if refusal:
         evidence = f"a TPU would refuse: {refusal}"
     elif fits:
-        evidence = f"model: {number_text(share)} % of {chip}'s scoped limit, a lower bound; compiler not asked"
+        evidence = f"{number_text(share)} % of {chip}'s scoped limit (model, a lower bound)"
     else:
         evidence = f"model: {byte_text(memory.vmem_peak)} of {byte_text(memory.vmem_limit)}: does not fit {chip}"
     return StageEvidence(

@@ -93,7 +93,9 @@ def _names(kernel: Any, mapping: Any) -> tuple[str, ...]:
 
 
 def _operands(mapping: Any, names: Sequence[str]) -> tuple[Operand, ...]:
-    directions: list[Literal["in", "out"]] = ["in"] * mapping.num_inputs + ["out"] * mapping.num_outputs
+    directions: list[Literal["in", "out"]] = []
+    directions += ["in"] * mapping.num_inputs
+    directions += ["out"] * mapping.num_outputs
     return tuple(
         _operand(block, name, direction)
         for block, name, direction in zip(mapping.block_mappings, names, directions, strict=False)

@@ -103,8 +103,9 @@ class Connection:
         codec.write_body(stream, body)
 
     def _read_errors(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            for line in self._stream("stderr"):
+        # closed here, by the one thread that reads it: a grandchild may keep it open for longer than anybody waits
+        with contextlib.suppress(OSError, ValueError), self._stream("stderr") as stream:
+            for line in stream:
                 text = line.decode("utf-8", "replace").rstrip()
                 self._last_lines.append(text)
                 log.info("%s", text)
@@ -177,13 +178,11 @@ class Connection:
         return process.explain_exit(code, tuple(self._last_lines))
 
     def _clear_away(self, child: subprocess.Popen[bytes]) -> None:
-        """Wait for the process and for the other threads, then close the streams that nobody uses any more."""
+        """Wait for the process and for the other threads, then close the stream that was read here."""
         child.wait()
         self._writer.join(process.KILL_AFTER_SECONDS)
         self._drain.join(0.5)
         self._stream("stdout").close()
-        if not self._drain.is_alive():
-            self._stream("stderr").close()
 
     def _stream(self, name: str) -> BinaryIO:
         return cast(BinaryIO, getattr(self._process, name))

@@ -16,8 +16,8 @@ from explorer.session.places import assets_directory
 _SPECIAL = ("[CLS]", "[SEP]")
 _SENTENCE_ENDS = (".", "!", "?")
 _NOTE = (
-    "The model is bidirectional: it was captured without a mask, and a causal mask here is the viewer's choice. "
-    "Mask segments keeps to a sentence; mask array hides the special tokens [CLS] and [SEP]."
+    "The captured model is bidirectional: a causal mask is the viewer's choice. Mask segments keeps to a sentence, "
+    "mask array hides [CLS] and [SEP]."
 )
 
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QKeySequence, QPainte
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QMenu, QSizePolicy, QToolButton, QWidget
 
 from explorer.ui import icons, style
+from explorer.ui.button_keys import keep_button_keys
 from explorer.ui.theme import LIGHT, Theme
 
 HEIGHT = 28
@@ -20,6 +21,10 @@ TYPING_PAUSE_MS = 300
 _PAD, _GAP, _ARROW = 8, 4, 12
 _LEAST_ELASTIC = 144
 """Logical pixels that are left of an elastic chip in the narrowest window."""
+LEAST_UNNAMED = 88
+"""Width at least of fields that stand in a column, with their names beside them."""
+_MOST_CHARACTERS = 24
+"""Of a number that is typed."""
 _SUBMENU_FROM = 9
 """A group of so many choices or more opens as a menu of its own."""
 
@@ -64,6 +69,7 @@ class MenuChip(QToolButton):
         menu.setToolTipsVisible(True)
         menu.aboutToShow.connect(self._fill)
         self.setMenu(menu)
+        keep_button_keys(self)
         if key:
             QShortcut(QKeySequence(key), self, self.showMenu)
 
@@ -160,27 +166,16 @@ class FieldChip(QFrame):
         super().__init__(parent)
         self.setObjectName("field")
         self.name, self._read, self._steps = name, read, tuple(steps)
+        self._named = bool(name)
         self.edit = QLineEdit()
         self.edit.setAccessibleName(name)
+        self.edit.setMaxLength(_MOST_CHARACTERS)
         self.edit.setToolTip(_with_key(tip, key))
         self.edit.installEventFilter(self)
-        label = QLabel(name)
-        label.setObjectName("label")
-        label.setBuddy(self.edit)
-        label.setVisible(bool(name))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(_PAD, 0, _PAD, 0)
-        layout.setSpacing(_GAP)
-        layout.addWidget(label)
-        layout.addWidget(self.edit)
         self._note = QLabel()
-        self._note.setObjectName("label")
-        self._note.hide()
-        layout.addWidget(self._note)
+        self._lay_out()
         if key:
             QShortcut(QKeySequence(key), self, self._take_focus)
-        self.setFixedHeight(HEIGHT)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._pause.setInterval(TYPING_PAUSE_MS)
@@ -190,6 +185,21 @@ class FieldChip(QFrame):
         self.edit.textChanged.connect(lambda _: self._fit())
         self.edit.editingFinished.connect(self._finish)
         self._fit()
+
+    def _lay_out(self) -> None:
+        label = QLabel(self.name)
+        label.setBuddy(self.edit)
+        for part in (label, self._note):
+            part.setObjectName("label")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(_PAD, 0, _PAD, 0)
+        layout.setSpacing(_GAP)
+        for widget in (label, self.edit, self._note):
+            layout.addWidget(widget)
+        label.setVisible(self._named)
+        self._note.hide()
+        self.setFixedHeight(HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def show_value(self, text: str, placeholder: str = "", note: str = "") -> None:
         """The value asked for; text that is being typed is left alone. ``note`` says what became of it."""
@@ -209,7 +219,8 @@ class FieldChip(QFrame):
 
     def _fit(self) -> None:
         text = self.edit.text() or self.edit.placeholderText()
-        self.edit.setFixedWidth(max(24, QFontMetrics(style.ui_font(bold=True)).horizontalAdvance(text) + 12))
+        least = 24 if self._named else LEAST_UNNAMED - 2 * _PAD
+        self.edit.setFixedWidth(max(least, QFontMetrics(style.ui_font(bold=True)).horizontalAdvance(text) + 12))
 
     def _finish(self) -> None:
         if self.edit.text() != self._shown or self._pause.isActive():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from explorer.session.state import StepState
-from explorer.ui import icons
-from explorer.ui.icon_button import IconButton
+from explorer.ui.button_keys import keep_button_keys
+from explorer.ui.icon_button import Icon, IconButton
 from explorer.ui.theme import LIGHT, Theme
 
 BUSY_AFTER_MS = 350
@@ -24,7 +24,7 @@ class MessageBar(QFrame):
         super().__init__(parent)
         self.setObjectName("notice")
         self._theme = LIGHT
-        self._icon = QLabel()
+        self._icon = Icon("info", 16)
         self.text = QLabel()
         self.text.setTextFormat(Qt.TextFormat.PlainText)
         self.text.setWordWrap(True)
@@ -33,6 +33,7 @@ class MessageBar(QFrame):
         self.stop = QPushButton("Stop")
         self.stop.setToolTip("Stop what is under way; an engine that does not stop is ended and started again (Esc)")
         self.stop.clicked.connect(self.stop_requested)
+        keep_button_keys(self.stop)
         self.close_button = IconButton("close")
         self.close_button.setFixedSize(28, 28)
         self.close_button.setToolTip("Put this message away")
@@ -74,7 +75,7 @@ class MessageBar(QFrame):
 
     def _dress(self) -> None:
         name, colour = ("warning", self._theme.wrong) if self.kind == "error" else ("info", self._theme.focus)
-        self._icon.setPixmap(icons.pixmap(name, colour, 16, self.devicePixelRatioF()))
+        self._icon.show_icon(name, colour)
         if self.property("kind") != self.kind:
             self.setProperty("kind", self.kind)
             self.style().unpolish(self)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
 from explorer.session.config import DTYPES, EMPTY_ROWS, LAYOUTS, Configuration
 from explorer.session.state import StepState
 from explorer.ui import readers
-from explorer.ui.chips import Choice, FieldChip, MenuChip
+from explorer.ui.chips import LEAST_UNNAMED, Choice, FieldChip, MenuChip
 from explorer.ui.theme import Theme
 from kernels.problem import AttentionProblem
 
@@ -29,7 +29,7 @@ _FIELDS = (
 _MENUS: tuple[tuple[str, str, Sequence[str], str], ...] = (
     ("dtype", "dtype", DTYPES, "Of q, k, v and o; softmax and accumulation are float32"),
     ("empty_rows", "empty rows", EMPTY_ROWS, "What a row that sees no key gives"),
-    ("layout", "file layout", LAYOUTS, "Order of a file's dimensions: batch, heads, length, dim, or length before heads"),
+    ("layout", "file layout", LAYOUTS, "Order of dimensions in a file: b batch, h heads, n length, d dim"),
 )
 _WORDS = {"zero": "0", "mean-v": "mean of V", "nan": "NaN"}
 
@@ -68,6 +68,7 @@ class MoreSettings(QFrame):
                 widget.changed.connect(lambda value, name=name: self.changed.emit({name: value}))
                 widget.invalid.connect(self._show_invalid)
             elif isinstance(widget, MenuChip):
+                widget.setMinimumWidth(LEAST_UNNAMED)
                 widget.chosen.connect(lambda value, name=name: self.changed.emit({name: value}))
         grid.addWidget(self._invalid, 6, 0, 1, 4)
         self._invalid.hide()
@@ -78,8 +79,7 @@ class MoreSettings(QFrame):
         problem = configured.problem if configured is not None else None
         for name, field in self.fields.items():
             value = getattr(asked, name)
-            field.show_value("" if value is None else f"{value:g}" if isinstance(value, float) else str(value),
-                             _in_force(name, problem))
+            field.show_value("" if value is None else str(value).removesuffix(".0"), _in_force(name, problem))
         for name, _, _, tip in _MENUS:
             value = _menu_value(name, asked, problem)
             self.menus[name].show_value(value, _WORDS.get(value, value), tip)

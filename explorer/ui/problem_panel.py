@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from explorer.link.messages import Configured
 from explorer.session.state import StepState
-from explorer.ui import icons
 from explorer.ui.chips import Choice, MenuChip
+from explorer.ui.icon_button import IconButton
 from explorer.ui.theme import Theme
 from explorer.units import count_text, number_text
 from kernels.problem import AttentionProblem
@@ -92,8 +92,9 @@ class ProblemPanel(QWidget):
 
     def _head_row(self) -> QHBoxLayout:
         self.batch, self.head = MenuChip("batch", self._batches), MenuChip("head", self._heads)
-        self.back, self.forward = QToolButton(), QToolButton()
+        self.back, self.forward = IconButton("previous"), IconButton("next")
         for button, by, tip in ((self.back, -1, "Previous head ([)"), (self.forward, 1, "Next head (])")):
+            button.setFixedSize(28, 28)
             button.setToolTip(tip)
             button.setAccessibleName(tip)
             button.clicked.connect(lambda _=False, by=by: self._move(by))
@@ -136,8 +137,8 @@ class ProblemPanel(QWidget):
     def set_theme(self, theme: Theme) -> None:
         self.batch.set_theme(theme)
         self.head.set_theme(theme)
-        self.back.setIcon(icons.icon("previous", theme))
-        self.forward.setIcon(icons.icon("next", theme))
+        self.back.set_theme(theme)
+        self.forward.set_theme(theme)
 
     def _fill(self, configured: Configured) -> None:
         while self._grid.count():

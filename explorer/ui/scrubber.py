@@ -195,7 +195,10 @@ def computed_spans(computed: np.ndarray, width: int) -> list[tuple[float, float]
 
 
 def tick_places(row_block: np.ndarray, width: int) -> list[float]:
-    """Where row blocks (int (steps,)) begin, in pixels, the last step at ``width``; none where they would run together."""
+    """Where row blocks begin, in pixels; none where they would run together.
+
+    row_block: int (steps,), the row block of each step; the last step stands at ``width``.
+    """
     starts = np.flatnonzero(np.diff(row_block)) + 1
     if not len(starts) or len(starts) > MOST_TICKS * width:
         return []

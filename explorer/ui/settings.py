@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from explorer.session.config import format_window
 from explorer.session.state import StepState
-from explorer.ui import icons, readers
+from explorer.ui import readers, style
 from explorer.ui.chips import FieldChip, MenuChip
 from explorer.ui.controller import OWN_TO_AN_INPUT
+from explorer.ui.icon_button import Icon, IconButton
 from explorer.ui.more_settings import MoreSettings
 from explorer.ui.setting_choices import (
     MASK_WORDS,
@@ -27,7 +28,7 @@ from explorer.ui.setting_choices import (
     mask_choices,
     mask_in_force,
 )
-from explorer.ui.theme import LIGHT, Theme
+from explorer.ui.theme import Theme
 
 BLOCK_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 _BLOCK_TIP = "{} in a tile; Up and Down go to the next power of two; empty is what suits the input"
@@ -57,8 +58,8 @@ class SettingsBar(QFrame):
         self.window_keys = FieldChip("window", readers.window, _WINDOW_TIP, key="Alt+W")
         self.chip = MenuChip("chip", lambda: chip_choices(self._state), key="Alt+C")
         self.more = MoreSettings(self)
-        self.more_button = QToolButton()
-        self._logo = _Logo()
+        self.more_button = IconButton("more")
+        self._logo = Icon("app", 20)
         self._invalid = QLabel()
         self._lay_out()
         self._connect()
@@ -88,9 +89,8 @@ class SettingsBar(QFrame):
     def set_theme(self, theme: Theme) -> None:
         for chip in (self.kernel, self.input, self.mask_rule, self.chip):
             chip.set_theme(theme)
-        self.more_button.setIcon(icons.icon("more", theme))
+        self.more_button.set_theme(theme)
         self.more.set_theme(theme)
-        self._logo.set_theme(theme)
 
     def show_invalid(self, name: str, problem: str) -> None:
         """One line under the settings on the field ``name``; '' takes it away."""
@@ -143,11 +143,11 @@ class SettingsBar(QFrame):
         for widget in (self._logo, wordmark, *chips, self.more_button):
             row.addWidget(widget)
         row.addStretch(1)
-        self.more_button.setText("more")
-        self.more_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.more_button.setToolTip("Lengths, heads, dtype, scale, softcap, seed, empty rows, layout (Alt+O)")
         QShortcut(QKeySequence("Alt+O"), self, self._open_more)
         self.more_button.setFixedHeight(28)
+        self.more_button.setFont(style.ui_font())
+        self.more_button.show_text("more")
         self._invalid.setObjectName("invalid")
         self._invalid.hide()
         layout = QVBoxLayout(self)
@@ -176,21 +176,3 @@ class SettingsBar(QFrame):
         self.mask_rule.chosen.connect(self._choose_mask)
         self.more_button.clicked.connect(self._open_more)
         self.more.changed.connect(self.changed)
-
-
-class _Logo(QWidget):
-    """The tile grid before the name."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedSize(QSize(20, 20))
-        self._theme = LIGHT
-
-    def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        icons.paint(painter, QRectF(self.rect()), "app", self._theme.text)
-        painter.end()

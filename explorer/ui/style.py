@@ -22,10 +22,11 @@ def theme_for(choice: str) -> Theme:
 
 
 def ui_font(pixels: int = TEXT_PX, bold: bool = False) -> QFont:
-    """The desktop's own interface font."""
+    """The desktop's own interface font, with figures of equal width where it has them, so that readouts do not jump."""
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
     font.setPixelSize(pixels)
     font.setBold(bold)
+    font.setFeature(QFont.Tag("tnum"), 1)
     return font
 
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from explorer.session.cursor import STAGES
 from explorer.session.state import StepState
 from explorer.ui.actions import BY_ID
+from explorer.ui.button_keys import keep_button_keys
 from explorer.ui.chips import Choice, MenuChip
 from explorer.ui.icon_button import IconButton
 from explorer.ui.scrubber import Scrubber
@@ -36,10 +37,9 @@ class Transport(QWidget):
         self.theme = LIGHT
         self._shown: tuple | None = None
         self.buttons = {id_: self._button(id_) for id_ in BUTTONS}
-        self.grain = Segments(
-            [Segment(grain, grain, grain, BY_ID[id_].tooltip) for grain, id_ in _GRAINS.items()]
-        )
+        self.grain = Segments([Segment(grain, grain, grain, BY_ID[id_].tooltip) for grain, id_ in _GRAINS.items()])
         self.grain.chosen.connect(self.grain_chosen)
+        keep_button_keys(*self.grain.buttons.values())
         self.scrubber = Scrubber()
         self.scrubber.step_requested.connect(self.step_requested)
         self.place, self.tile = QLabel(), QLabel()

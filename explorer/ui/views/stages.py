@@ -79,7 +79,7 @@ class StagesView(View):
             return "None of these stages was checked in this step."
         holding = sum(stage.holds is True for stage in reached)
         last = reached[-1] if reached else stages[0]
-        return f"{holding} of {len(reached)} stages shown are borne out by evidence. {last.name}: {last.changed}."
+        return f"{holding} of {len(reached)} stages hold. {last.name}: {last.changed}."
 
     # ------------------------------------------------------------ layout
 

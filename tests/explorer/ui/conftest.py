@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Callable, Iterator
 
@@ -159,3 +160,12 @@ def make_desk(qtbot) -> Iterator[Callable[..., Desk]]:
 def desk(make_desk: Callable[..., Desk]) -> Desk:
     """A started desk on the small configuration."""
     return make_desk().started()
+
+
+@pytest.fixture(autouse=True)
+def garbage_on_this_thread() -> Iterator[None]:
+    """Widgets of a test before must not be collected by a thread that prepares an input (see explorer.ui.collector)."""
+    gc.disable()
+    yield
+    gc.collect()
+    gc.enable()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShortcut
 from PySide6.QtTest import QSignalSpy
 
 from explorer.link.messages import KernelChoice, KernelList
 from explorer.session.config import Configuration
+from explorer.session.inputs import AttentionInputs
 from explorer.session.state import StepState
 from explorer.ui import readers
-from explorer.ui.settings import OPEN_FILE, SettingsBar
+from explorer.ui.setting_choices import OPEN_FILE, block_note
+from explorer.ui.settings import SettingsBar
 from explorer.ui.theme import LIGHT
+from kernels.flash.block_sizes import BlockSizes
+from kernels.problem import AttentionProblem
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
 
@@ -162,3 +168,69 @@ def test_texts_are_read_as_values():
     for read, text in ((readers.number, "inf"), (readers.number, "nan"), (readers.window, "3"), (readers.seed, "-1")):
         with pytest.raises(ValueError, match="last good setting stays"):
             read(text)
+
+
+def test_files_used_last_are_offered_by_their_paths(bar):
+    bar.recent = lambda: ("/data/heads.npz", "needle")
+    assert "/data/heads.npz" in entries(bar.input)
+    assert "needle" not in entries(bar.input)
+    spy = QSignalSpy(bar.changed)
+    entries(bar.input)["/data/heads.npz"].trigger()
+    assert spy.at(0)[0]["input"] == "/data/heads.npz"
+
+
+def test_a_mask_that_the_input_cannot_give_says_what_is_missing(bar):
+    array = np.zeros((1, 1, 4, 8), np.float32)
+    configuration = Configuration(input="mine.npz")
+    mine = AttentionInputs("mine.npz", "Mine", array, array, array)
+    bar.show_state(StepState(configuration=configuration, inputs=mine))
+    found = entries(bar.mask_rule)
+    assert not found["segments"].isEnabled()
+    assert "q_segment_ids" in found["segments"].toolTip()
+    assert not found["array"].isEnabled()
+    assert found["causal"].isEnabled()
+    preset = AttentionInputs("needle", "Needle", array, array, array)
+    bar.show_state(StepState(configuration=Configuration(input="needle"), inputs=preset))
+    assert entries(bar.mask_rule)["array"].isEnabled()
+
+
+def test_a_block_longer_than_its_sequence_shows_what_is_in_force(make_configured):
+    configured = make_configured(AttentionProblem(q_len=96, kv_len=48, head_dim=8), BlockSizes(96, 16))
+    state = StepState(configuration=Configuration(block_q=128, block_kv=16), configured=configured)
+    assert block_note(state, "block_q") == "→ 96"
+    assert block_note(state, "block_kv") == ""
+
+
+def test_one_field_put_right_does_not_hide_what_is_wrong_with_another(qtbot, bar):
+    for field, text in ((bar.block_q, "0"), (bar.block_kv, "x"), (bar.block_q, "8")):
+        type_in(qtbot, field, text)
+        qtbot.keyClick(field.edit, Qt.Key.Key_Return)
+    assert bar._invalid.isVisible()
+    assert bar._invalid.text().startswith("block kv 'x'")
+
+
+def test_every_setting_has_a_key_and_its_tip_names_it(qtbot, bar):
+    keys = [shortcut.key().toString() for shortcut in bar.findChildren(QShortcut)]
+    assert sorted(keys) == [f"Alt+{letter}" for letter in "BCIKMOQW"]
+    tips = [chip.toolTip() for chip in (bar.kernel, bar.input, bar.mask_rule, bar.chip, bar.more_button)]
+    tips += [field.edit.toolTip() for field in (bar.block_q, bar.block_kv, bar.window_keys)]
+    assert sorted(tip.split("\n")[0][-6:-1] for tip in tips) == sorted(keys)
+
+
+@pytest.mark.parametrize("width", [1264, 1904])
+def test_only_the_inputs_title_gives_way_and_it_is_whole_in_the_tip(qtbot, bar, width):
+    title = "a_long_recording_of_a_long_run_with_a_name_that_has_no_end_layer_17_heads_0_to_11_step_100000.npz"
+    configuration = Configuration(
+        input=f"/data/{title}", mask="causal-bottom-right", window=(128, 0), kernel="jax-splash", block_q=512,
+        block_kv=1024, chip="v5e",
+    )  # fmt: skip
+    bar.show_state(StepState(configuration=configuration))
+    bar.resize(width, bar.height())
+    qtbot.wait(10)
+    assert bar.width() == width
+    parts = [bar.kernel, bar.block_q, bar.block_kv, bar.mask_rule, bar.window_keys, bar.chip, bar.more_button]
+    for part in parts:
+        assert part.width() >= part.sizeHint().width()
+    assert title in bar.input.toolTip()
+    assert bar.input.width() >= bar.input.minimumSizeHint().width()
+    assert bar.rect().contains(bar.more_button.geometry())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 
 import pytest
-from PySide6.QtGui import QColor, QKeySequence
+from PySide6.QtGui import QColor, QFontMetricsF, QKeySequence
 
 from explorer.session.places import assets_directory
 from explorer.ui import icons, style
@@ -64,3 +64,19 @@ def test_tooltips_name_the_key_and_the_map_lists_it():
         if spec.keys:
             assert spec.keys[0] in spec.tooltip
             assert spec.words in listed
+
+
+def test_figures_have_one_width_so_that_numbers_do_not_jump(qapp):
+    for font in (style.ui_font(), style.ui_font(bold=True), style.number_font()):
+        assert len({QFontMetricsF(font).horizontalAdvance(figure) for figure in "0123456789"}) == 1
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_a_button_that_is_off_is_paler_but_still_there(theme):
+    off = icons.disabled_colour(theme)
+    assert 1.5 <= style.contrast(off, theme.panel) < style.contrast(theme.muted, theme.panel)
+
+
+def test_the_windows_icon_has_a_picture_for_every_size_a_desktop_asks_for(qapp):
+    sizes = {size.width() for size in icons.icon("app", LIGHT).availableSizes()}
+    assert {16, 24, 32, 48, 64, 128, 256} <= sizes
