@@ -13,8 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax._src import core, source_info_util
-from jax._src.pallas import core as pallas_core
-from jax._src.pallas import primitives as pallas_primitives
+from jax._src.pallas import core as pallas_core, primitives as pallas_primitives
 from jax._src.state import types as state_types
 from jax.experimental.pallas import tpu as pltpu
 

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from explorer.engine import _jax_internals as internals
-from explorer.engine import outer
+from explorer.engine import _jax_internals as internals, outer
 from explorer.engine.equations import list_equations
 from explorer.engine.errors import CaptureError
 from explorer.engine.index_maps import block_indices

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QSize
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
@@ -19,12 +19,21 @@ class PictureError(UserError):
 
 def picture(widget: QWidget, scale: float = 1.0) -> QImage:
     """The widget as an image of its logical size times ``scale`` pixels."""
-    image = QImage(round(widget.width() * scale), round(widget.height() * scale), QImage.Format.Format_ARGB32_Premultiplied)
+    size = (widget.width(), widget.height())
+    return painted(lambda painter, _size, _scale: widget.render(painter, QPoint(0, 0)), size, scale)
+
+
+def painted(draw: Callable[[QPainter, QSize, float], object], size: tuple[int, int], scale: float = 1.0) -> QImage:
+    """What ``draw(painter, size, scale)`` paints, as an image of a logical size times ``scale`` pixels."""
+    width, height = size
+    image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_ARGB32_Premultiplied)
     image.setDevicePixelRatio(scale)
-    image.fill(widget.palette().window().color())
+    image.fill(0)
     painter = QPainter(image)
-    widget.render(painter, QPoint(0, 0))
-    painter.end()
+    try:
+        draw(painter, QSize(width, height), scale)
+    finally:
+        painter.end()
     return image
 
 

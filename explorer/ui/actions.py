@@ -78,9 +78,24 @@ ACTIONS: tuple[ActionSpec, ...] = (
 BY_ID = {spec.id: spec for spec in ACTIONS}
 
 
+OTHER_KEYS = (
+    ("Settings", (
+        ("Alt+K, Alt+I, Alt+M, Alt+C", "Kernel, input, mask, chip"),
+        ("Alt+Q, Alt+B, Alt+W", "Block q, block kv, window"),
+        ("Alt+O", "More settings"), ("Up, Down", "Next power of two, in a block size"),
+    )),
+    ("In the matrix", (
+        ("Ctrl+arrows, Up, Down", "Move the selected cell"), ("Enter", "Go to the step of the selected cell's tile"),
+        ("+, -, 0", "Zoom in, zoom out, show all"),
+    )),
+)  # fmt: skip
+"""Keys that belong to a part of the window and not to an action."""
+
+
 def keyboard_map() -> list[tuple[str, list[tuple[str, str]]]]:
-    """(menu, [(keys, what they do)]) for every action that has a key."""
-    return [
+    """(menu or part of the window, [(keys, what they do)])."""
+    actions = [
         (menu.replace("&", ""), [(" or ".join(a.keys), a.words) for a in ACTIONS if a.menu == menu and a.keys])
         for menu in MENUS
     ]
+    return actions + [(part, list(keys)) for part, keys in OTHER_KEYS]

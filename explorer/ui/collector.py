@@ -14,7 +14,7 @@ CHECK_MS = 500
 
 
 class Collector(QObject):
-    """While it lives, cycles are collected by a timer of the thread it was made on; ``stop`` gives that back to Python."""
+    """While it lives, cycles are collected by a timer of the thread it was made on. ``stop`` hands back to Python."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

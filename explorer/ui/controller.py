@@ -18,15 +18,12 @@ from explorer.link.messages import (
     Configured,
     Dropped,
     Failed,
-    GetMatrix,
-    GetStrips,
     GoTo,
     Hello,
     KernelList,
     ListKernels,
     Matrix,
     MatrixKind,
-    Measure,
     Measured,
     Progress,
     Reply,
@@ -42,14 +39,14 @@ from explorer.session.state import Selection, StepState
 from explorer.ui.bridge import ClientFactory, EngineBridge, local_or
 from explorer.ui.conversation import Conversation
 from explorer.ui.incoming import Incoming, opening_step
+from explorer.ui.measuring import Measuring
 from explorer.ui.navigator import Navigator
+from explorer.ui.pictures import Pictures
 from explorer.ui.preparation import Preparation, Prepared
 
-MEASURE_AFTER_MS = 400
 OWN_TO_AN_INPUT = (
     "q_len", "kv_len", "heads", "kv_heads", "head_dim", "block_q", "block_kv", "mask", "window", "scale", "dtype",
 )  # fmt: skip
-FLASH_KINDS = ("flash-probabilities", "difference")
 
 
 class Controller(QObject):
@@ -65,6 +62,8 @@ class Controller(QObject):
         self.preparation = Preparation(self)
         self._talk = Conversation(self.bridge.client)
         self.navigator = Navigator(session, self._talk, self)
+        self.pictures = Pictures(session, self._talk)
+        self.measuring = Measuring(session, self._talk, self)
         self._prepared: Prepared | None = None
         self._asked: Configuration | None = None
         self._incoming: Incoming | None = None
@@ -127,7 +126,8 @@ class Controller(QObject):
     def choose_matrix(self, kind: MatrixKind) -> None:
         """Show another picture of the matrix."""
         self.session.update(matrix_kind=kind)
-        self._ask_matrix()
+        if self._incoming is None and self.state.configured is not None:
+            self.pictures.ask_matrix()
 
     def select(self, row: int | None, column: int | None = None) -> None:
         self.session.update(selection=Selection(row, column))
@@ -178,25 +178,11 @@ class Controller(QObject):
             step = opening_step(configured) if first else cursors.clamp(state.cursor, configured).step
             self._talk.ask("goto", lambda id_: GoTo(id=id_, step=step))
         else:
-            self._ask_head(0, 0, 0)
+            self.pictures.ask(0, 0, 0)
 
     def _set_incoming(self, incoming: Incoming | None) -> None:
         self._incoming = incoming
         self.navigator.held = incoming is not None
-
-    def _ask_head(self, batch: int, head: int, step: int) -> None:
-        """Strips and matrix of a head; which picture is wanted is known to the state."""
-        kind = self.state.matrix_kind
-        self._talk.ask("strips", lambda id_: GetStrips(id=id_, batch=batch, head=head))
-        self._talk.ask("matrix", lambda id_: GetMatrix(id=id_, kind=kind, batch=batch, head=head, step=step))
-
-    def _ask_matrix(self) -> None:
-        shown, incoming = self.state.snapshot, self._incoming
-        if incoming is not None or self.state.configured is None:
-            return
-        batch, head, step = (shown.batch, shown.head, shown.step) if shown is not None else (0, 0, 0)
-        kind = self.state.matrix_kind
-        self._talk.ask("matrix", lambda id_: GetMatrix(id=id_, kind=kind, batch=batch, head=head, step=step))
 
     def _take_over(self) -> None:
         """Show the incoming configuration, whole."""
@@ -218,17 +204,8 @@ class Controller(QObject):
             self._say(incoming.problem, "error")
         request = incoming.prepared.request
         self._talk.ask("kernels", lambda id_: ListKernels(id=id_, problem=request.problem, blocks=request.blocks))
-        self.bridge.send_later(MEASURE_AFTER_MS, self._measure)
+        self.measuring.soon()
         self.configured.emit(incoming.configured)
-
-    def _measure(self) -> None:
-        """Time full runs once nothing else is wanted; moving on cancels it and it is tried again later."""
-        if self.state.measured is not None or self.state.configured is None or self._talk.busy("measure", "configure"):
-            return
-        if self._talk.busy("goto", "matrix") or self.state.playing:
-            self.bridge.send_later(MEASURE_AFTER_MS, self._measure)
-            return
-        self._talk.ask("measure", lambda id_: Measure(id=id_))
 
     # ---------------------------------------------------------------- replies
 
@@ -250,6 +227,8 @@ class Controller(QObject):
             self._say(f"{progress.text.capitalize()}… {progress.done} of {progress.total}", "busy")
 
     def _answer(self, tag: str, reply: Reply) -> None:
+        if tag == "configure" and self._talk.busy("configure"):
+            return  # a newer configuration is on its way: nothing of this one is shown
         takers: dict[type, Callable[[Any], None]] = {
             Configured: self._begin_picture,
             Snapshot: self._take_snapshot,
@@ -266,7 +245,7 @@ class Controller(QObject):
     def _take_snapshot(self, snapshot: Snapshot) -> None:
         if self._incoming is not None:
             self._incoming = replace(self._incoming, snapshot=snapshot)
-            self._ask_head(snapshot.batch, snapshot.head, snapshot.step)
+            self.pictures.ask(snapshot.batch, snapshot.head, snapshot.step)
             return
         before = self.state.snapshot
         same_head = before is not None and (before.batch, before.head) == (snapshot.batch, snapshot.head)
@@ -276,20 +255,14 @@ class Controller(QObject):
         if self.state.message_kind == "busy":
             changes.update(message="", message_kind="")
         self.session.update(**changes)
-        if not same_head:
-            self._ask_head(snapshot.batch, snapshot.head, snapshot.step)
-        elif self.state.matrix_kind in FLASH_KINDS:
-            self._ask_matrix()
-        if self.state.measured is None:
-            self.bridge.send_later(MEASURE_AFTER_MS, self._measure)
+        self.pictures.follow(snapshot, same_head)
+        self.measuring.soon()
 
     def _take_matrix(self, matrix: Matrix) -> None:
         if self._incoming is not None:
             self._incoming = replace(self._incoming, matrix=matrix)
-        elif matrix.kind == self.state.matrix_kind:
-            self.session.update(matrix=matrix)
-            if self.state.message_kind == "busy":
-                self._say("", "")
+        else:
+            self.pictures.take_matrix(matrix)
 
     def _take_strips(self, strips: Strips) -> None:
         if self._incoming is not None:

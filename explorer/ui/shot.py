@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEventLoop
 from PySide6.QtWidgets import QApplication
 
-from explorer.export.png import PictureError, picture, save_png
+from explorer.export.png import PictureError, painted, picture, save_png
 from explorer.session import cursor as cursors
 from explorer.session.config import Configuration
 from explorer.session.cursor import Cursor
 from explorer.session.session import Session
 from explorer.session.state import StepState
+from explorer.session.targets import check_target
 from explorer.ui.bridge import ClientFactory, local_or
 from explorer.ui.controller import Controller
-from explorer.ui.step_page import PANEL_NAMES
+from explorer.ui.step_page import VIEW_NAMES
 from explorer.ui.theme import THEMES
 from explorer.ui.window import Window, picture_texts
 
-VIEWS = ("window", *PANEL_NAMES)
+VIEWS = ("window", *VIEW_NAMES)
 PATIENCE_S = 300.0
 
 
@@ -31,12 +32,13 @@ def shoot(
     """Write a PNG of the window or of one view of it.
 
     step: grid step from 0; None is one in the middle. size: logical pixels; the file has ``scale`` times as many.
-    Raises PictureError with one line for what cannot be shown.
+    Raises PictureError or TargetError with one line for what cannot be shown or saved.
     """
     if view not in VIEWS:
         raise PictureError(f"there is no view '{view}': use {', '.join(VIEWS)}")
     if theme not in THEMES:
         raise PictureError(f"there is no theme '{theme}': use {', '.join(THEMES)}")
+    check_target(out, ".png")
     application = QApplication.instance() or QApplication(["tilescope"])
     assert isinstance(application, QApplication)
     controller = Controller(Session(StepState(configuration=configuration)), factory or local_or(engine))
@@ -47,14 +49,10 @@ def shoot(
         controller.start()
         _settle(application, controller)
         _go_to(application, controller, step)
-        widget = window if view == "window" else window.page.panels[view]
-        if view != "window":
-            widget.setParent(None)
-            widget.resize(*size)
-            widget.show()
         application.processEvents()
-        save_png(picture(widget, scale), out, picture_texts(controller.state))
-        widget.close()
+        whole = view == "window"
+        image = picture(window, scale) if whole else painted(window.page.views[view].draw_on, size, scale)
+        save_png(image, out, picture_texts(controller.state))
     finally:
         window.close()
 

@@ -19,7 +19,7 @@ from explorer.ui.theme import SPACING, Theme
 from explorer.ui.transport import Transport
 from explorer.ui.views import MatrixView, MemoryView, SoftmaxView, StagesView, TimelineView, ValuesView, View
 
-PANEL_NAMES = ("problem", "stages", "matrix", "timeline", "memory", "softmax", "values")
+VIEW_NAMES = ("stages", "matrix", "timeline", "memory", "softmax", "values")
 _TITLES = {
     "problem": "Problem", "stages": "Stages of this step", "matrix": "Attention", "timeline": "Timeline",
     "memory": "Memory", "softmax": "Running softmax", "values": "Row",
@@ -44,7 +44,7 @@ class StepPage(QWidget):
             "softmax": SoftmaxView(), "values": ValuesView(),
         }  # fmt: skip
         bodies: dict[str, QWidget] = {"problem": self.problem, **self.views}
-        self.panels = {name: Panel(_TITLES[name], bodies[name]) for name in PANEL_NAMES}
+        self.panels = {name: Panel(_TITLES[name], body) for name, body in bodies.items()}
         self._splitters: dict[str, QSplitter] = {}
         self._lay_out()
         self._connect()
@@ -111,6 +111,7 @@ class StepPage(QWidget):
 
     def _connect(self) -> None:
         controller = self._controller
+        self.settings.recent = lambda: controller.session.recent.names
         self.settings.changed.connect(controller.change)
         self.messages.stop_requested.connect(controller.stop)
         self.messages.dismissed.connect(controller.dismiss)

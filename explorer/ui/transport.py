@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from explorer.session.cursor import STAGES
 from explorer.session.state import StepState
 from explorer.ui.actions import BY_ID
-from explorer.ui.button_keys import keep_button_keys
 from explorer.ui.chips import Choice, MenuChip
 from explorer.ui.icon_button import IconButton
 from explorer.ui.scrubber import Scrubber
@@ -39,7 +38,6 @@ class Transport(QWidget):
         self.buttons = {id_: self._button(id_) for id_ in BUTTONS}
         self.grain = Segments([Segment(grain, grain, grain, BY_ID[id_].tooltip) for grain, id_ in _GRAINS.items()])
         self.grain.chosen.connect(self.grain_chosen)
-        keep_button_keys(*self.grain.buttons.values())
         self.scrubber = Scrubber()
         self.scrubber.step_requested.connect(self.step_requested)
         self.place, self.tile = QLabel(), QLabel()
@@ -74,6 +72,7 @@ class Transport(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         self.theme = theme
+        self._shown = None  # a theme may bring another font: measure the readout again
         for button in self.buttons.values():
             button.set_theme(theme)
         self.grain.set_theme(theme)

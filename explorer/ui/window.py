@@ -7,7 +7,7 @@ from typing import cast
 
 from PySide6.QtCore import QByteArray, QSettings, Qt
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow, QMenu
 
 from explorer.export.png import PictureError, picture, save_png
 from explorer.session import cursor as cursors
@@ -232,8 +232,3 @@ def picture_texts(state: StepState) -> dict[str, str]:
         "Settings": dumps(state.configuration),
         "Step": "" if step is None else str(step),
     }
-
-
-def grab_view(page: StepPage, name: str) -> QWidget:
-    """The widget of a view by its name, for a picture. Raises KeyError."""
-    return page.panels[name]

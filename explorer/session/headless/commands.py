@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from explorer.session.attention_inputs import InputError
 from explorer.session.headless import bench, doctor, report, strict_json
 from explorer.session.headless.bench import Engine, OnProgress
 from explorer.session.headless.options import configuration_from
+from explorer.session.targets import check_target
 
 DONE, WRONG = 0, 1
 Write = Callable[[str], None]
@@ -24,7 +23,7 @@ Write = Callable[[str], None]
 def run(arguments: argparse.Namespace, engine: Engine, write: Write, on_progress: OnProgress) -> int:
     """``tilescope run``. ``WRONG`` where the kernel's result is."""
     if arguments.save:
-        _check_target(arguments.save)
+        check_target(arguments.save, ".npz", "--save")
     prepared = bench.prepare(configuration_from(arguments), engine.next_id())
     configured = bench.configure(engine, prepared, on_progress)
     result = bench.run(engine, on_progress)
@@ -81,16 +80,3 @@ def save_outputs(result: RunResult, path: str) -> None:
 def jax_version(engine: Engine) -> str:
     """The engine's JAX, '' before it has said."""
     return engine.hello.jax_version if engine.hello is not None else ""
-
-
-def _check_target(path: str) -> None:
-    """Raises InputError where ``path`` can be no .npz, before anything is computed."""
-    folder = Path(path).absolute().parent
-    if not path.lower().endswith(".npz"):
-        raise InputError(f"--save {path}: the file must end in .npz")
-    if Path(path).is_dir():
-        raise InputError(f"--save {path}: this is a folder")
-    if not folder.is_dir():
-        raise InputError(f"--save {path}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"--save {path}: the folder {folder} cannot be written")

@@ -11,9 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from explorer.link.messages import Matrix, Strips
 from explorer.ui.theme import Theme
-from explorer.ui.views import matrix_geometry as plan
-from explorer.ui.views import matrix_overlay as overlay
-from explorer.ui.views import matrix_picture as pictures
+from explorer.ui.views import matrix_geometry as plan, matrix_overlay as overlay, matrix_picture as pictures
 from explorer.ui.views.base import View
 from explorer.ui.views.cache import Kept, Layer, Same
 from explorer.ui.views.legend import LABELS

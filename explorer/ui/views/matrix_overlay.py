@@ -17,8 +17,7 @@ from explorer.ui.views.matrix_picture import StripLevels, matrix_levels
 from explorer.ui.views.matrix_words import visible
 from explorer.ui.views.sheet import CENTRE, RIGHT, Sheet, shade
 from explorer.ui.views.shown import LOAD, SCORE, TO_COME, ShownOutput
-from explorer.ui.views.tiles import TO_COME as TILE_TO_COME
-from explorer.ui.views.tiles import TileMap, runs
+from explorer.ui.views.tiles import TO_COME as TILE_TO_COME, TileMap, runs
 from explorer.units import error_text, number_text
 
 VEIL = 0.62

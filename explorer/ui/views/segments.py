@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
+from explorer.ui.button_keys import keep_button_keys
 from explorer.ui.theme import SPACING, Theme
 
 
@@ -45,6 +46,7 @@ class Segments(QWidget):
             self._group.addButton(button)
             layout.addWidget(button)
             self.buttons[choice.key] = button
+        keep_button_keys(*self.buttons.values())
         layout.addStretch(1)
 
     def set_current(self, key: str) -> None:

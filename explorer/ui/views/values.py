@@ -17,8 +17,7 @@ from explorer.ui.views.recurrence import fitting_lines, row_lines, row_sentence
 from explorer.ui.views.segments import Choice, Segments
 from explorer.ui.views.sheet import Sheet
 from explorer.ui.views.shown import selected_row
-from explorer.ui.views.style import scroll_bars
-from explorer.ui.views.style import table as table_style
+from explorer.ui.views.style import scroll_bars, table as table_style
 from explorer.ui.views.values_table import MAXIMUM, MINIMUM, ValuesModel, value_name, value_tip
 from explorer.units import plural
 

@@ -7,8 +7,7 @@ import dataclasses
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from explorer.attention import evidence
 from explorer.attention.memory import memory_info

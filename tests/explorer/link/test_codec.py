@@ -11,12 +11,10 @@ import ml_dtypes
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from explorer.link import codec
-from explorer.link import messages as m
+from explorer.link import codec, messages as m
 from kernels.flash.block_sizes import BlockSizes
 from kernels.problem import AttentionProblem
 

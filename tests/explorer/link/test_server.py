@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from explorer.attention.errors import Cancelled, WorkbenchError
-from explorer.link import codec, server
-from explorer.link import messages as m
+from explorer.link import codec, messages as m, server
 
 
 @pytest.fixture

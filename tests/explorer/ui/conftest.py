@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtWidgets import QApplication
 
 from explorer.attention.errors import WorkbenchError
 from explorer.attention.workbench import Workbench
@@ -26,6 +28,7 @@ from explorer.link.messages import (
 from explorer.session.config import Configuration
 from explorer.session.session import Session
 from explorer.session.state import StepState
+from explorer.ui.bridge import ClientFactory
 from explorer.ui.controller import Controller
 
 SMALL = Configuration(input="normal", q_len=40, kv_len=32, heads=2, head_dim=8, block_q=16, block_kv=8, mask="causal")
@@ -162,10 +165,34 @@ def desk(make_desk: Callable[..., Desk]) -> Desk:
     return make_desk().started()
 
 
+@pytest.fixture
+def prompt_engine() -> ClientFactory:
+    """A factory of clients whose workbench answers by itself, as soon as the event loop runs."""
+
+    class PromptClient(WorkbenchClient):
+        def send(self, request) -> bool:
+            QTimer.singleShot(0, self.answer_all)
+            return super().send(request)
+
+    return PromptClient
+
+
+@pytest.fixture(autouse=True)
+def own_look(qapp: QApplication) -> Iterator[None]:
+    """Style, font and palette that a window gave to the application do not reach the next test."""
+    font, palette = qapp.font(), qapp.palette()
+    yield
+    qapp.setStyleSheet("")
+    qapp.setFont(font)
+    qapp.setPalette(palette)
+
+
 @pytest.fixture(autouse=True)
 def garbage_on_this_thread() -> Iterator[None]:
     """Widgets of a test before must not be collected by a thread that prepares an input (see explorer.ui.collector)."""
     gc.disable()
     yield
+    # windows that were closed go now, while no thread of a next test is at work
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
     gc.enable()

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from explorer.session.config import MASKS, Configuration, ConfigurationError
 from explorer.session.headless.options import add_problem_options, configuration_from, joined, option_text

@@ -10,7 +10,8 @@ LEVELS = Levels(0.0, 255.0)
 
 
 def pixels(image: QImage) -> np.ndarray:
-    return np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), image.width())
+    # a copy: the image may be gone before its pixels are looked at
+    return np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), image.width()).copy()
 
 
 def test_pooling_keeps_the_largest_and_lets_nan_win():

@@ -75,9 +75,7 @@ def test_evidence_that_does_not_hold_is_red_and_said(view, scene, paint):
 
 
 def test_the_sentence_counts_evidence(view, scene):
-    assert (
-        view.sentence() == "3 of 3 stages hold. Score and normalise: m rose in 4 of 16 rows."
-    )
+    assert view.sentence() == "3 of 3 stages hold. Score and normalise: m rose in 4 of 16 rows."
     view.show_state(scene.state(3))
     assert view.sentence() == "4 of 5 stages hold. Schedule: nothing stored."
 

@@ -1,6 +1,5 @@
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from explorer.ui.views.tiles import CURRENT, DONE, NO_STEP, SKIPPED, TO_COME, TileMap, runs
 
