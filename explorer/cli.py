@@ -114,7 +114,7 @@ def _window_command(arguments: argparse.Namespace, engine_factory: EngineFactory
     configuration = configuration_from(arguments)
     display = display_check(os.environ, sys.platform)
     if not display.ok:
-        raise config.ConfigurationError(f"no display: {display.detail}")
+        raise config.ConfigurationError(f"no display: {display.detail.removeprefix('none: ')}")
     from explorer import app
 
     engine = {"engine": arguments.engine} if arguments.engine else {}

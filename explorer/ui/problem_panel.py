@@ -153,6 +153,7 @@ class ProblemPanel(QWidget):
             left.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             right.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
             right.setWordWrap(True)
+            self._grid.setRowMinimumHeight(row, left.fontMetrics().height())  # words that wrap would be squeezed
             self._grid.addWidget(left, row, 0)
             self._grid.addWidget(right, row, 1)
         self.batch.setVisible(configured.problem.batch > 1)

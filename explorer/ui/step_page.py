@@ -75,7 +75,7 @@ class StepPage(QWidget):
     def _lay_out(self) -> None:
         columns = self._splitter("columns", Qt.Orientation.Horizontal)
         for name, panels, sizes in (
-            ("left", ("problem", "stages"), (230, 430)),
+            ("left", ("problem", "stages"), (250, 420)),
             ("middle", ("matrix", "timeline"), (520, 170)),
             ("right", ("memory",), (300, 420)),
         ):
