@@ -36,6 +36,9 @@ def main(argv: Sequence[str] | None = None, engine_factory: EngineFactory | None
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    misplaced = own_packages.misplaced()
+    if misplaced:
+        return _say(own_packages.problem(misplaced[0]))
     try:
         code = _run(list(sys.argv[1:] if argv is None else argv), engine_factory or _real_engine)
         sys.stdout.flush()

@@ -21,9 +21,18 @@ def folder(name: str) -> Path | None:
     return Path(places[0]).resolve() if places else None
 
 
+def misplaced() -> list[str]:
+    """Names under which Python finds a package that is not ours. Cheap: looks at folders alone."""
+    return [name for name in NAMES if folder(name) != _ours(name)]
+
+
+def _ours(name: str) -> Path:
+    return Path(__file__).resolve().parent.parent / name
+
+
 def problem(name: str) -> str:
     """'' where the package ``name`` is Tilescope's own, else one line that says what was found and what to do."""
-    ours = Path(__file__).resolve().parent.parent / name
+    ours = _ours(name)
     found = folder(name)
     if found is None:
         return f"the package {name} is missing: {ADVICE}"

@@ -34,6 +34,7 @@ from explorer.session import cursor as cursors
 from explorer.session.config import Configuration
 from explorer.session.cursor import Cursor
 from explorer.session.logs import log_fault
+from explorer.session.prepared import Prepared
 from explorer.session.session import Session
 from explorer.session.state import Selection, StepState
 from explorer.ui.bridge import ClientFactory, EngineBridge, local_or
@@ -42,7 +43,7 @@ from explorer.ui.incoming import Incoming, opening_step
 from explorer.ui.measuring import Measuring
 from explorer.ui.navigator import Navigator
 from explorer.ui.pictures import Pictures
-from explorer.ui.preparation import Preparation, Prepared
+from explorer.ui.preparation import Preparation
 
 OWN_TO_AN_INPUT = (
     "q_len", "kv_len", "heads", "kv_heads", "head_dim", "block_q", "block_kv", "mask", "window", "scale", "dtype",
@@ -164,7 +165,7 @@ class Controller(QObject):
         self._set_incoming(None)
         self._talk.forget("goto", "matrix", "strips", "measure", "kernels")
         self._talk.cancel("configure")
-        self._talk.ask("configure", lambda id_: msgspec.structs.replace(prepared.request, id=id_))
+        self._talk.ask("configure", lambda id_: msgspec.structs.replace(prepared.configure, id=id_))
         self._say("Capturing and compiling…", "busy")
 
     def _begin_picture(self, configured: Configured) -> None:
@@ -202,7 +203,7 @@ class Controller(QObject):
         )  # fmt: skip
         if incoming.problem:
             self._say(incoming.problem, "error")
-        request = incoming.prepared.request
+        request = incoming.prepared.configure
         self._talk.ask("kernels", lambda id_: ListKernels(id=id_, problem=request.problem, blocks=request.blocks))
         self.measuring.soon()
         self.configured.emit(incoming.configured)

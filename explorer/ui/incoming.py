@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from explorer.link.messages import Configured, Matrix, MatrixKind, Snapshot, Strips
-from explorer.ui.preparation import Prepared
+from explorer.session.prepared import Prepared
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,37 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
-from explorer.link.messages import Configure
 from explorer.session.config import Configuration, ConfigurationError
-from explorer.session.inputs import AttentionInputs, InputError, load_inputs
+from explorer.session.inputs import InputError
 from explorer.session.logs import log_fault
-from explorer.session.problem import build_problem, clamped_note
+from explorer.session.prepared import Prepared, prepare
 from kernels.problem import ProblemError
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A configuration with its input, as a request for the engine (its ``id`` is filled in when it is sent)."""
-
-    configuration: Configuration
-    inputs: AttentionInputs
-    request: Configure
-    notes: tuple[str, ...]
-
-
-def prepare(configuration: Configuration) -> Prepared:
-    """Load and build. Raises InputError, ProblemError or ConfigurationError, one line each."""
-    inputs = load_inputs(configuration)
-    problem, blocks, q, k, v = build_problem(configuration, inputs)
-    request = Configure(
-        id=0, problem=problem, blocks=blocks, kernel=configuration.kernel, chip=configuration.chip, q=q, k=k, v=v
-    )
-    clamped = clamped_note(configuration, blocks)
-    return Prepared(configuration, inputs, request, (*((clamped,) if clamped else ()), *inputs.notes))
 
 
 class Preparation(QObject):

@@ -127,8 +127,8 @@ class ProblemPanel(QWidget):
         self._place = batch, head = state.snapshot.batch, state.snapshot.head
         problem = self._configured.problem
         self._labels = state.inputs.head_labels if state.inputs is not None else ()
-        self.batch.show_value(batch, f"{batch} of {problem.batch}", "Which batch element is shown, from 0")
-        self.head.show_value(head, f"{head} of {problem.heads}", "Which query head is shown, from 0")
+        self.batch.show_value(batch, f"{batch} (0–{problem.batch - 1})", "Which batch element is shown, from 0")
+        self.head.show_value(head, f"{head} (0–{problem.heads - 1})", "Which query head is shown, from 0")
         self.back.setEnabled((batch, head) != (0, 0))
         self.forward.setEnabled((batch, head) != (problem.batch - 1, problem.heads - 1))
         self.label.setText(self._labels[head] if head < len(self._labels) else "")

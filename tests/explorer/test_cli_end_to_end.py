@@ -97,3 +97,12 @@ def test_a_wrong_package_named_kernels_is_said_in_words(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert f"another package named kernels comes before Tilescope's: {tmp_path / 'kernels'}" in done.stderr
     assert "pipx install tilescope" in done.stderr
+
+
+def test_tiles_that_a_tpu_refuses_make_no_result_wrong() -> None:
+    """The schedule's evidence fails, and says so; what ran is right, and so is the exit code."""
+    options = "--input normal --q-len 8 --kv-len 8 --heads 1 --head-dim 4 --block-q 2 --block-kv 4 --mask none"
+    done = tilescope("step", "3", "--json", *options.split(), code=0)
+    stages = {stage["name"]: stage["holds"] for stage in json.loads(done.stdout)["stages"]}
+    assert stages["Schedule"] is False
+    assert stages["Accumulate"] is True

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from explorer.link.client import EngineFailed
 from explorer.link.messages import (
     AnyRequest,
-    Configure,
     Configured,
     GoTo,
     Hello,
@@ -21,12 +19,8 @@ from explorer.link.messages import (
     RunResult,
     Snapshot,
 )
-from explorer.session.attention_inputs import AttentionInputs
-from explorer.session.config import Configuration
-from explorer.session.inputs import load_inputs
-from explorer.session.problem import build_problem, clamped_note
-from kernels.flash.block_sizes import BlockSizes
-from kernels.problem import AttentionProblem, ProblemError
+from explorer.session.prepared import Prepared
+from kernels.problem import ProblemError
 
 OnProgress = Callable[[Progress], None]
 R = TypeVar("R", bound=Reply)
@@ -41,36 +35,6 @@ class Engine(Protocol):
     def call(
         self, request: AnyRequest, timeout: float | None = None, on_progress: OnProgress | None = None
     ) -> Reply: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A configuration with its input and problem: nothing of the engine yet."""
-
-    configuration: Configuration
-    inputs: AttentionInputs
-    configure: Configure
-    notes: tuple[str, ...]
-
-    @property
-    def problem(self) -> AttentionProblem:
-        return self.configure.problem
-
-    @property
-    def blocks(self) -> BlockSizes:
-        return self.configure.blocks
-
-
-def prepare(configuration: Configuration, request_id: int) -> Prepared:
-    """Load the input and build the problem. Raises InputError or ProblemError, one line."""
-    inputs = load_inputs(configuration)
-    problem, blocks, q, k, v = build_problem(configuration, inputs)
-    request = Configure(
-        id=request_id, problem=problem, blocks=blocks, kernel=configuration.kernel, chip=configuration.chip,
-        q=q, k=k, v=v,
-    )  # fmt: skip
-    note = clamped_note(configuration, blocks)
-    return Prepared(configuration, inputs, request, (*((note,) if note else ()), *inputs.notes))
 
 
 def configure(engine: Engine, prepared: Prepared, on_progress: OnProgress | None = None) -> Configured:

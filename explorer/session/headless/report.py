@@ -9,8 +9,8 @@ import numpy as np
 
 from explorer.link.messages import Configured, RunResult, Snapshot, SoftmaxState, Timing, Transfer
 from explorer.session.config import Configuration
-from explorer.session.headless.bench import Prepared
 from explorer.session.headless.options import option_text
+from explorer.session.prepared import Prepared
 from explorer.session.versions import versions
 from explorer.units import byte_text, count_text, error_text, ms_text, number_text, plural
 from kernels.problem import AttentionProblem

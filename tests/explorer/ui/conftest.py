@@ -187,15 +187,6 @@ def own_look(qapp: QApplication) -> Iterator[None]:
     qapp.setPalette(palette)
 
 
-@pytest.fixture(autouse=True, scope="package")
-def short_collections() -> Iterator[None]:
-    """What the engine's tests before left behind is not looked through again after every test of the window."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.fixture(autouse=True)
 def garbage_on_this_thread() -> Iterator[None]:
     """Widgets of a test before must not be collected by a thread that prepares an input (see explorer.ui.collector)."""
@@ -204,4 +195,5 @@ def garbage_on_this_thread() -> Iterator[None]:
     # windows that were closed go now, while no thread of a next test is at work
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
+    gc.freeze()  # what stays (JAX keeps what it has compiled) is not looked through again after every test
     gc.enable()
