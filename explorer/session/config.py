@@ -16,6 +16,10 @@ LAYOUTS = ("bhnd", "bnhd")
 DTYPES = ("float32", "bfloat16")
 MASKS = ("none", "causal", "causal-bottom-right", "window", "segments", "array")
 EMPTY_ROWS = ("zero", "mean-v", "nan")
+OF_AN_INPUT = (
+    "q_len", "kv_len", "heads", "kv_heads", "head_dim", "block_q", "block_kv", "mask", "window", "scale", "dtype",
+)  # fmt: skip
+"""Settings that suit one input and are left open again when another is taken."""
 _CHOICES = {"layout": LAYOUTS, "dtype": DTYPES, "mask": MASKS, "empty_rows": EMPTY_ROWS}
 _MAX_FILE_BYTES = 1 << 20
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from explorer.session.config import Configuration
+from explorer.session.config import OF_AN_INPUT, Configuration
 from explorer.session.cursor import clamp
 from explorer.session.history import History, Moment
 from explorer.session.recent import RecentInputs
@@ -66,6 +66,10 @@ class Session:
     def configure(self, **settings: Any) -> bool:
         """Change settings by field name, as one step that can be undone. False where nothing changed."""
         return self._change(self.configuration.replace(**settings), join=True)
+
+    def open_input(self, name: str) -> bool:
+        """Take another input by name or path; what suited the shape of the old one is left open again."""
+        return self._change(self.configuration.replace(input=name, **dict.fromkeys(OF_AN_INPUT)), join=False)
 
     def set_configuration(self, configuration: Configuration) -> bool:
         """Take over a whole configuration (from a file, say), as one step of its own that can be undone."""

@@ -45,10 +45,6 @@ from explorer.ui.navigator import Navigator
 from explorer.ui.pictures import Pictures
 from explorer.ui.preparation import Preparation
 
-OWN_TO_AN_INPUT = (
-    "q_len", "kv_len", "heads", "kv_heads", "head_dim", "block_q", "block_kv", "mask", "window", "scale", "dtype",
-)  # fmt: skip
-
 
 class Controller(QObject):
     """Runs a session. ``state_changed`` carries each new StepState; ``configured`` a new kernel on the bench."""
@@ -110,10 +106,6 @@ class Controller(QObject):
 
     def redo(self) -> None:
         self.session.redo()
-
-    def open_input(self, name: str) -> None:
-        """Take another input by name or path; settings that belong to the old one's shape are left open."""
-        self.session.configure(input=name, **dict.fromkeys(OWN_TO_AN_INPUT))
 
     def report(self, message: str, kind: str = "error") -> None:
         """Say one line to the user."""

@@ -9,11 +9,10 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from explorer.session.config import format_window
+from explorer.session.config import OF_AN_INPUT, format_window
 from explorer.session.state import StepState
 from explorer.ui import readers, style
 from explorer.ui.chips import FieldChip, MenuChip
-from explorer.ui.controller import OWN_TO_AN_INPUT
 from explorer.ui.icon_button import Icon, IconButton
 from explorer.ui.more_settings import MoreSettings
 from explorer.ui.setting_choices import (
@@ -112,7 +111,7 @@ class SettingsBar(QFrame):
         if name == OPEN_FILE:
             self.open_file_requested.emit()
         else:
-            self.changed.emit({"input": name, **dict.fromkeys(OWN_TO_AN_INPUT)})
+            self.changed.emit({"input": name, **dict.fromkeys(OF_AN_INPUT)})
 
     def _choose_mask(self, mask: str) -> None:
         """Mask window starts with a quarter of the keys to the left; another mask leaves the window behind."""

@@ -142,7 +142,7 @@ class Window(QMainWindow):
         self._recent_menu.clear()
         for name in self.controller.session.recent.names:
             action = self._recent_menu.addAction(name)
-            action.triggered.connect(lambda _=False, name=name: self.controller.open_input(name))
+            action.triggered.connect(lambda _=False, name=name: self.controller.session.open_input(name))
         self._recent_menu.setEnabled(bool(self._recent_menu.actions()))
 
     # ---------------------------------------------------------------- files
@@ -157,7 +157,7 @@ class Window(QMainWindow):
             except ConfigurationError as error:
                 self.controller.report(str(error))
         else:
-            self.controller.open_input(path)
+            self.controller.session.open_input(path)
 
     def _open(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self, "Open an input or settings", "", _FILES)

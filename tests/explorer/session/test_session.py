@@ -201,3 +201,14 @@ def test_undoing_everything_and_redoing_everything(changes: list[tuple[str, int,
 def test_state_is_immutable(session: Session) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         session.state.playing = True  # type: ignore[misc]
+
+
+def test_another_input_leaves_the_shape_of_the_old_one_open() -> None:
+    session = Session()
+    session.configure(q_len=8, block_q=4, mask="none", kernel="naive", seed=3)
+    assert session.open_input("normal")
+    now = session.configuration
+    assert (now.input, now.kernel, now.seed) == ("normal", "naive", 3)
+    assert (now.q_len, now.block_q, now.mask) == (None, None, None)
+    assert session.undo()
+    assert session.configuration.q_len == 8

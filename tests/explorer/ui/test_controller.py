@@ -260,7 +260,7 @@ def test_selection_goes_with_its_head(desk):
 
 
 def test_another_input_leaves_the_old_ones_shape_behind(desk):
-    desk.controller.open_input("short-en")
+    desk.session.open_input("short-en")
     desk.settle()
     assert desk.state.configuration.q_len is None
     assert desk.state.inputs.name == "short-en"
