@@ -39,7 +39,7 @@ from explorer.session.session import Session
 from explorer.session.state import Selection, StepState
 from explorer.ui.bridge import ClientFactory, EngineBridge, local_or
 from explorer.ui.conversation import Conversation
-from explorer.ui.incoming import Incoming, opening_step
+from explorer.ui.incoming import Incoming, opening_step, same_place
 from explorer.ui.measuring import Measuring
 from explorer.ui.navigator import Navigator
 from explorer.ui.pictures import Pictures
@@ -128,9 +128,12 @@ class Controller(QObject):
     def stop(self) -> None:
         """Stop what is under way; an engine that does not stop by itself soon is ended and started again."""
         self.navigator.play(False)
+        if not self._talk.busy():
+            self.dismiss()
+            return
+        self._say("Stopping…", "busy")
         self._talk.cancel()
         self.bridge.send_later(2000, lambda: self.bridge.client.kill() if self.bridge.client.busy_for() > 2 else None)
-        self._say("Stopping…", "busy")
 
     def restart_engine(self) -> None:
         """End the engine, whatever it does, and go on with a new one."""
@@ -169,6 +172,8 @@ class Controller(QObject):
         if configured.driven:
             first = state.configured is None and state.snapshot is None and state.cursor == Cursor()
             step = opening_step(configured) if first else cursors.clamp(state.cursor, configured).step
+            if state.snapshot is not None and state.snapshot.step == state.cursor.step:  # not so after an undo
+                step = same_place(state.snapshot, configured, otherwise=step)
             self._talk.ask("goto", lambda id_: GoTo(id=id_, step=step))
         else:
             self.pictures.ask(0, 0, 0)

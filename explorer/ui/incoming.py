@@ -42,3 +42,23 @@ def opening_step(configured: Configured) -> int:
     first_head = (order[:, 0] <= 0) & (order[:, 1] <= 0)
     steps = np.flatnonzero(configured.timeline.computed & first_head)
     return int(steps[(2 * len(steps)) // 5]) if steps.size else 0
+
+
+def same_place(shown: Snapshot | None, configured: Configured, otherwise: int) -> int:
+    """The step of a new run whose tile holds the first pair of the tile on screen, or the computed one nearest to it.
+
+    ``otherwise`` where nothing is on screen, or the grid of either kernel is not known.
+    """
+    if shown is None or shown.q_block < 0 or (configured.order < 0).any() or not configured.steps:
+        return otherwise
+    problem, blocks = configured.problem, configured.blocks
+    place = (
+        min(shown.batch, problem.batch - 1),
+        min(shown.head, problem.heads - 1),
+        min(shown.q_range[0], problem.q_len - 1) // blocks.block_q,
+        min(shown.kv_range[0], problem.kv_len - 1) // blocks.block_kv,
+    )
+    step = int(np.flatnonzero((configured.order == place).all(axis=1))[0])
+    in_head = (configured.order[:, :2] == place[:2]).all(axis=1)
+    computed = np.flatnonzero(configured.timeline.computed & in_head)
+    return int(computed[np.abs(computed - step).argmin()]) if computed.size else step

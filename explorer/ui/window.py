@@ -25,6 +25,8 @@ from explorer.ui.theme import DARK, LIGHT, Theme
 OPENABLE = (".npz", ".safetensors", ".toml")
 _FILES = "Inputs and settings (*.npz *.safetensors *.toml)"
 FIRST_SIZE = (1440, 900)
+FRAME = (8, 40)
+"""Logical pixels kept free for what a window manager draws around the window."""
 SMALLEST_SIZE = (1180, 720)
 
 
@@ -203,7 +205,8 @@ class Window(QMainWindow):
         return {"light": LIGHT, "dark": DARK}.get(str(name), DARK if dark else LIGHT)
 
     def _remembered_layout(self) -> None:
-        self.resize(*FIRST_SIZE)
+        room = self.screen().availableGeometry().size()
+        self.resize(min(FIRST_SIZE[0], room.width() - FRAME[0]), min(FIRST_SIZE[1], room.height() - FRAME[1]))
         if self._settings is None:
             return
         geometry, layout = self._settings.value("geometry"), self._settings.value("layout")

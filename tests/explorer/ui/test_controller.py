@@ -131,6 +131,31 @@ def test_a_changed_setting_takes_effect_by_itself(desk):
     assert desk.state.snapshot.q_range[1] - desk.state.snapshot.q_range[0] <= 8
 
 
+def test_a_change_of_tiles_stays_at_the_same_place_of_the_matrix(desk):
+    desk.controller.navigator.go_to_head(0, 1)
+    desk.settle()
+    before = desk.state.snapshot
+    desk.controller.change({"block_q": 8, "block_kv": 16})
+    desk.settle()
+    after = desk.state.snapshot
+    assert after.head == 1
+    assert after.computed
+    assert after.q_range[0] <= before.q_range[0] < after.q_range[1]
+    assert after.kv_range[0] <= before.kv_range[0] < after.kv_range[1]
+
+
+def test_a_place_that_is_now_skipped_gives_way_to_the_nearest_computed_tile(desk):
+    desk.controller.change({"mask": "none"})
+    desk.settle()
+    desk.controller.navigator.go_to_step(3)  # the first rows meet the last keys
+    desk.settle()
+    desk.controller.change({"mask": "causal"})
+    desk.settle()
+    assert desk.state.snapshot.computed
+    assert desk.state.snapshot.head == 0
+    assert desk.state.snapshot.q_block in (0, 1)
+
+
 def test_undo_and_redo_bring_settings_back(desk):
     desk.controller.change({"block_q": 8})
     desk.settle()
@@ -232,6 +257,24 @@ def test_measuring_waits_for_quiet_and_gives_way(desk):
     desk.client.answer_all()
     assert desk.state.measured.kernel.count >= 10
     assert "not TPU speed" in desk.state.measured.kernel.ran_on
+
+
+def test_stop_with_nothing_under_way_only_clears_the_message(desk):
+    desk.qtbot.waitUntil(lambda: bool(sent(desk, Measure)), timeout=5000)
+    desk.client.answer_all()
+    desk.controller.report("Something was said.", "info")
+    desk.controller.stop()
+    assert desk.state.message == ""
+    assert desk.controller.settled
+
+
+def test_stop_cancels_what_is_under_way_and_says_so(desk):
+    desk.controller.navigator.forward()
+    desk.controller.stop()
+    assert desk.state.message == "Stopped."
+    desk.controller.navigator.forward()
+    desk.settle()
+    assert desk.state.message_kind != "busy"
 
 
 def test_playing_runs_to_the_end_and_stops(desk):
