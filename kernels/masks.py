@@ -49,12 +49,6 @@ def kv_length(problem: AttentionProblem, batch: int) -> int:
     return problem.kv_len if problem.kv_lengths is None else int(problem.kv_lengths[batch])
 
 
-def is_masked(problem: AttentionProblem) -> bool:
-    """Whether anything hides a pair."""
-    arrays = (problem.q_segment_ids, problem.kv_lengths, problem.mask)
-    return problem.causal or problem.window is not None or any(array is not None for array in arrays)
-
-
 def of_head(array: np.ndarray, batch: int, head: int) -> np.ndarray:
     """The (1 or q_len, 1 or kv_len) part of a 4-D broadcastable array that belongs to one head."""
     return array[batch if array.shape[0] > 1 else 0, head if array.shape[1] > 1 else 0]

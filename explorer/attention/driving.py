@@ -18,7 +18,7 @@ def record_at(driven: Driven, step: int, progress: Progress) -> StepRecord:
     """Run (or re-run) one grid step. Raises WorkbenchError for a step outside the run."""
     if not 0 <= step < driven.steps:
         raise WorkbenchError("input", f"step {step} is outside this run, which has steps 0 to {driven.steps - 1}")
-    first, _ = driven.head_steps(step)
+    first = int(driven.head_steps(*driven.order[step, :2])[0])
     begin, _ = driven.driver.row_block_of(step)
     if begin - first <= STEPS_FILLED:
         driven.driver.ensure_outputs(first, begin, progress)

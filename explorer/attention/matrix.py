@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.attention.driving import record_at
 from explorer.attention.moment import Moment
-from explorer.attention.subject import Driven, Subject
+from explorer.attention.subject import Subject
 from explorer.engine.progress import Progress
 from explorer.link.messages import GetMatrix, Matrix, MatrixKind
 from kernels import masks
@@ -101,7 +101,7 @@ def _gather(subject: Subject, request: GetMatrix, progress: Progress) -> tuple[n
         )
     probabilities = np.full((problem.q_len, problem.kv_len), np.nan, np.float32)
     shift = np.full_like(probabilities, np.nan)
-    steps = [s for s in head_steps(driven, request.batch, request.head) if s <= request.step and driven.computed[s]]
+    steps = [s for s in driven.head_steps(request.batch, request.head) if s <= request.step and driven.computed[s]]
     for count, step in enumerate(steps):
         progress("gathering P", count, len(steps))
         if step not in driven.probabilities:
@@ -110,11 +110,6 @@ def _gather(subject: Subject, request: GetMatrix, progress: Progress) -> tuple[n
         probabilities[moment_rows, moment_keys] = tile
         shift[moment_rows, moment_keys] = m[:, None]
     return probabilities, shift
-
-
-def head_steps(driven: Driven, batch: int, head: int) -> np.ndarray:
-    """Grid steps of one head, in order."""
-    return np.flatnonzero((driven.order[:, 0] == batch) & (driven.order[:, 1] == head))
 
 
 def remember(moment: Moment) -> None:
@@ -135,7 +130,7 @@ def _normalised(subject: Subject, request: GetMatrix, probabilities: np.ndarray,
     problem, blocks, driven = subject.problem, subject.blocks, subject.driven
     assert driven is not None
     result = np.full_like(probabilities, np.nan)
-    steps = head_steps(driven, request.batch, request.head).reshape(driven.tile_states.shape[2:])
+    steps = driven.head_steps(request.batch, request.head).reshape(driven.tile_states.shape[2:])
     for q_block, row_steps in enumerate(steps):
         computed = row_steps[driven.computed[row_steps]]
         if not computed.size or computed[-1] > request.step:

@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer.attention import evidence
 from explorer.attention.lens import role, stage_of
-from explorer.attention.matrix import head_steps, remember
+from explorer.attention.matrix import remember
 from explorer.attention.moment import Moment
 from explorer.attention.output import output_so_far
 from explorer.engine import memory as engine_memory
@@ -20,7 +20,7 @@ def snapshot(moment: Moment, request_id: int, memory: MemoryInfo, timing: StepTi
     problem, driven = moment.subject.problem, moment.driven
     listed = transfers(moment)
     so_far = output_so_far(moment)
-    in_head = head_steps(driven, batch, head)
+    in_head = driven.head_steps(batch, head)
     states = buffer_states(moment)
     return Snapshot(
         id=request_id,

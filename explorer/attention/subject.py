@@ -53,10 +53,9 @@ class Driven:
         """int64 (steps,): bytes moved between HBM and VMEM up to and with each step, padded."""
         return np.cumsum(self.pipeline.load_bytes.sum(axis=1) + self.pipeline.store_bytes.sum(axis=1))
 
-    def head_steps(self, step: int) -> tuple[int, int]:
-        """First step, and one past the last, of the head that a step works on."""
-        same = np.flatnonzero((self.order[:, :2] == self.order[step, :2]).all(axis=1))
-        return int(same[0]), int(same[-1]) + 1
+    def head_steps(self, batch: int, head: int) -> np.ndarray:
+        """Grid steps of one head, in order; all of them where the grid is not known and both are -1."""
+        return np.flatnonzero((self.order[:, 0] == batch) & (self.order[:, 1] == head))
 
 
 @dataclass(frozen=True, eq=False)

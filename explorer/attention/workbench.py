@@ -8,7 +8,6 @@ from explorer.attention.configure import configured_reply, put_on_bench
 from explorer.attention.doctor import diagnose
 from explorer.attention.driving import record_at, step_timing
 from explorer.attention.errors import WorkbenchError
-from explorer.attention.memory import memory_info
 from explorer.attention.moment import Moment
 from explorer.attention.subject import Driven, Operands, Subject
 from explorer.engine.progress import Progress
@@ -25,6 +24,7 @@ from explorer.link.messages import (
     Matrix,
     Measure,
     Measured,
+    MemoryInfo,
     Run,
     RunResult,
     Snapshot,
@@ -41,13 +41,14 @@ class Workbench:
     def __init__(self) -> None:
         self._subject: Subject | None = None
         self._inputs: Operands | None = None
+        self._memory: MemoryInfo | None = None
 
     def configure(self, request: Configure, progress: Progress) -> Configured:
         """Capture and compile. The subject before stays on the bench where this fails."""
         inputs = self._take_inputs(request)
         subject = put_on_bench(request, inputs, progress)
         reply = configured_reply(request.id, subject)
-        self._subject, self._inputs = subject, inputs
+        self._subject, self._inputs, self._memory = subject, inputs, reply.memory
         return reply
 
     def goto(self, request: GoTo, progress: Progress) -> Snapshot:
@@ -55,11 +56,9 @@ class Workbench:
         subject, driven = self._driven()
         record = record_at(driven, request.step, progress)
         moment = Moment(subject, driven, record)
-        memory = memory_info(
-            driven.program, driven.pipeline, driven.lens, subject.problem, subject.blocks, subject.chip
-        )
         make = snapshot.snapshot if driven.lens.values else generic.generic_snapshot
-        return make(moment, request.id, memory, step_timing(driven, request.step))
+        assert self._memory is not None, "a driven subject was configured, and so its memory figures are known"
+        return make(moment, request.id, self._memory, step_timing(driven, request.step))
 
     def matrix(self, request: GetMatrix, progress: Progress) -> Matrix:
         """The attention matrix of one head."""
